@@ -84,7 +84,6 @@ function recordsOf(house: House): Readonly<Record<string, Scene>> {
     'device-activity': tab('activity'),
     'device-about': { path, act: (page) => page.getByRole('heading', { name: 'About' }).scrollIntoViewIfNeeded() },
     'device-edit': { path, act: choose('More about this device', 'Edit device') },
-    'device-id': { path, act: choose('More about this device', 'Change the id') },
     'device-delete': { path, act: choose('More about this device', 'Delete device') },
     'device-qr': { path, act: choose('Share', 'QR code') },
     'device-sensor-new': { path, act: press('Add sensor') },

@@ -1157,12 +1157,6 @@ export const limits = {
   sessionAgentCharsMax: 256,
   /** Days in which a handed-over device can be given back, or its shares restored. */
   handoverDays: 30,
-  /** Days for which a device that got another id answers by the one before. */
-  formerIdDays: 365,
-  /** Former ids by which a device may answer at once. Beyond: 422. */
-  formerIdsMax: 5,
-  /** Memory for former ids that were asked for and where they lead, bytes. Beyond: they are looked up again. */
-  formerIdsCachedBytesMax: 256 * KIB,
   /** A file of users to be imported, bytes. Beyond: it is refused. */
   importBytesMax: 64 * MIB,
   /** Lifetime of a token of version 2, seconds (spec 5.3). */

@@ -108,7 +108,6 @@ function remembered(l: Limits): MemoryPart[] {
           'usersCachedBytesMax',
           'keysCachedBytesMax',
           'tokensCachedBytesMax',
-          'formerIdsCachedBytesMax',
         ] as const),
         ...(['gatewaysCachedBytesMax', 'ruleBytesMax', 'watchValueBytesMax', 'liveFilterBytesMax'] as const),
         ...(['storedSessionBytesMax', 'storedMatchesBytesMax', 'duplicateSessionBytesMax'] as const),

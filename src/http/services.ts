@@ -19,7 +19,6 @@ import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { Devices } from '../domain/devices/devices.ts';
 import type { DropLog } from '../domain/devices/drop-log.ts';
 import type { Handovers } from '../domain/devices/handovers.ts';
-import type { Renaming } from '../domain/devices/renaming.ts';
 import type { Sharing } from '../domain/devices/sharing.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { RefusedCalls } from '../domain/gateways/refused-calls.ts';
@@ -41,7 +40,6 @@ export interface Services {
   readonly devices: Devices;
   readonly handovers: Handovers;
   readonly sensors: Sensors;
-  readonly renaming: Renaming;
   readonly actuators: Actuators;
   readonly actuatorHistory: ActuatorHistory;
   readonly gateways: Gateways;

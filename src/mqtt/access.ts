@@ -7,7 +7,7 @@ import { scope } from '../domain/scopes.ts';
 import type { Actor, UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import type { ClientSession, QoS, Sessions } from './sessions.ts';
-import { type Levels, matchesFilter, matchesForm, parseTopic, type Topic } from './topics.ts';
+import { matchesFilter, matchesForm, parseTopic, type Topic } from './topics.ts';
 
 /** What decides about a topic's messages, besides the subscriber: the record it belongs to, and whether guests may read. */
 export interface GrantFacts {
@@ -67,15 +67,12 @@ export class Access {
     return isStill(device, message.device) && isStill(part, message.part);
   }
 
-  /**
-   * The highest QoS in which a message on this topic may be sent to the session now; undefined: not at all. `exactLevels`:
-   * levels that filters must name (`matchesForm`).
-   */
-  grantedQos(session: ClientSession, topic: string, exactLevels?: Levels): QoS | undefined {
+  /** The highest QoS in which a message on this topic may be sent to the session now; undefined: not at all. */
+  grantedQos(session: ClientSession, topic: string): QoS | undefined {
     // The permission is checked before the filters: subscribers to everything often may read little of it, and some
     // have a thousand filters.
     if (topic.startsWith('$') || !this.#mayRead(session, parseTopic(topic))) return undefined;
-    return highestQos(session, topic, exactLevels);
+    return highestQos(session, topic);
   }
 
   /** What decides about messages on this topic now. */
@@ -167,10 +164,10 @@ function isStill(record: { readonly key: number } | undefined, key: number | und
  * A message is sent once in each form of its topic; a client gets the forms that its filters ask for. Where several
  * filters match, the highest QoS counts [MQTT-3.3.5-1].
  */
-function highestQos(session: ClientSession, topic: string, exactLevels: Levels | undefined): QoS | undefined {
+function highestQos(session: ClientSession, topic: string): QoS | undefined {
   let highest: QoS | undefined;
   for (const [filter, qos] of session.filters) {
-    if (qos <= (highest ?? -1) || !matchesForm(filter, topic, exactLevels) || !matchesFilter(filter, topic)) continue;
+    if (qos <= (highest ?? -1) || !matchesForm(filter, topic) || !matchesFilter(filter, topic)) continue;
     highest = qos;
   }
   return highest;

@@ -80,7 +80,6 @@ export class MqttServer {
       settings: () => this.#downlinks,
     });
     this.#downlinks = new GatewayDownlinks({
-      ages: parts.clocks.forAge,
       ...parts,
       sessions: this.sessions,
       access: this.access,
@@ -137,7 +136,6 @@ export class MqttServer {
     });
     this.#listeners = new Listeners({ ...parts, accept: (socket, address) => this.#accept(socket, address) });
     this.#delivery = new Delivery({
-      ages: parts.clocks.forAge,
       router: this.#broker,
       directory: parts.directory,
       bounds: limits,

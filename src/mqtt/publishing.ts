@@ -29,7 +29,7 @@ import { jsonOfPayload, messageOfBareNumber, withoutNuls } from './payload.ts';
 import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
 import { type Fingerprint, publishFingerprint, topicHash } from './repeats/fingerprint.ts';
 import type { ClientSession } from './sessions.ts';
-import { actuatorTopic, bothForms, isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
+import { bothForms, isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
 
 /** A PUBLISH as the broker hands it over. */
 export interface Published {
@@ -153,7 +153,7 @@ export class Publishing {
     try {
       while (session.clearing !== undefined) await session.clearing;
       if (isClearing(published)) {
-        const cleared = this.#clear(session, topic);
+        const cleared = this.#clear(session, topic, published.topic);
         // Later settings wait for its end, whatever the result.
         session.clearing = cleared.catch(() => {});
         await cleared;
@@ -206,12 +206,15 @@ export class Publishing {
   }
 
   /** Removes the retained message of an actuator, after all settings of this session made before. */
-  async #clear(session: ClientSession, { device, actuator }: Topic & { kind: 'actuator' }): Promise<void> {
+  async #clear(
+    session: ClientSession,
+    { device, actuator }: Topic & { kind: 'actuator' },
+    topic: string,
+  ): Promise<void> {
     try {
-      const set = await this.#parts.actuators.requireSet(session.actor, device, actuator);
+      await this.#parts.actuators.requireSet(session.actor, device, actuator);
       await session.setting;
-      // Retained under the present id, whichever was published to.
-      await this.#parts.clear(actuatorTopic(set.device.id, set.actuator.id));
+      await this.#parts.clear(topic);
     } finally {
       session.clearing = undefined;
     }

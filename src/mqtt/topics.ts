@@ -93,24 +93,9 @@ function takesSlash(filter: string): boolean {
   return filter.startsWith('/') || filter.startsWith('+/');
 }
 
-/** Numbers of levels of a topic, from 0, without its leading slash. */
-export type Levels = readonly number[];
-
-/** Under which whom a topic's messages go to is remembered. No topic has a line break beside levels that must be named. */
-export function keyOf(topic: string, exactLevels: Levels | undefined): string {
-  return exactLevels === undefined ? topic : `${topic}\n${exactLevels.join()}`;
-}
-
-/**
- * Whether the form of `topic` is the one that `filter` asks for. `exactLevels` have former ids of a device or sensor, which
- * a filter must name: to those with a wildcard there the message goes under the present id (decision 41).
- */
-export function matchesForm(filter: string, topic: string, exactLevels?: Levels): boolean {
-  const isSlashed = topic.startsWith('/');
-  if (takesSlash(filter) !== isSlashed) return false;
-  if (exactLevels === undefined || filter === topic) return true;
-  const [levels, named] = [topic.split('/'), filter.split('/')];
-  return exactLevels.every((level) => named[level + Number(isSlashed)] === levels[level + Number(isSlashed)]);
+/** Whether the form of `topic` is the one that `filter` asks for. */
+export function matchesForm(filter: string, topic: string): boolean {
+  return takesSlash(filter) === topic.startsWith('/');
 }
 
 /**

@@ -31,7 +31,6 @@ import { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import { Devices } from '../domain/devices/devices.ts';
 import { DropLog } from '../domain/devices/drop-log.ts';
 import { RecordSharing } from '../domain/devices/record-sharing.ts';
-import { Renaming } from '../domain/devices/renaming.ts';
 import { Sharing } from '../domain/devices/sharing.ts';
 import { ClientIds } from '../domain/gateways/client-ids.ts';
 import { Gateways } from '../domain/gateways/gateways.ts';
@@ -119,7 +118,7 @@ export async function wireDomain(parts: {
     log: parts.log,
   });
   const directory = new DeviceDirectory({
-    ...{ store: stores.devices, formerIds: stores.formerIds, ages: clocks.forAge },
+    store: stores.devices,
     bytesMax: limits.directoryBytesMax,
     // This empty append fails together with the pushes before it (such as when the disk is full). They are settled then
     // too: none was stored.
@@ -215,17 +214,11 @@ export async function wireDomain(parts: {
   const history = new History({ ...known, series });
   const futureDated = new FutureDated({ clocks, log: parts.log });
   feed.subscribe((committed) => futureDated.note(committed));
-  const accountServices = wireAccounts({ ...accounts, links, mails: rules.accountOutbox });
-  const followers = {
-    whileRenaming: <T>(from: string, rename: () => Promise<T>) => rules.watcher.whileRenaming(from, rename),
-    keysChanged: () => accountServices.keys.changed(),
-  };
   const services = {
     clock,
     live,
     devices,
     sensors,
-    renaming: new Renaming({ ...known, store: stores.formerIds, log: parts.log, followers }),
     actuators,
     actuatorHistory: new ActuatorHistory({ ...known, settingStore, marks }),
     ingest,
@@ -257,7 +250,7 @@ export async function wireDomain(parts: {
       dryRun: new DryRun({ ...known, series }),
     }),
     tokens: new Tokens({ keys: tokenKeys, clock: clocks.forExpiry }),
-    ...accountServices,
+    ...wireAccounts({ ...accounts, links, mails: rules.accountOutbox }),
   };
   return {
     clocks,

@@ -22,7 +22,6 @@ export const keys = {
   rights: (device: string) => ['device', device, 'rights'],
   explanation: (device: string, username: string) => ['device', device, 'explanation', username],
   settings: (device: string, actuator: string) => ['device', device, 'settings', actuator],
-  formerIds: (device: string) => ['device', device, 'former-ids'],
   drops: (device: string) => ['device', device, 'drops'],
   day: (devices: readonly string[]) => ['day', ...devices],
   gateways: ['gateways'],

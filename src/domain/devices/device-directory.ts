@@ -1,11 +1,9 @@
 // Caches whole devices for ingest and permission checks; bounded, filled from the store (I4). Also knows what is
-// being removed, from the moment the removal is queued, so that no datapoint is accepted for it afterwards and lost. The one
-// place where ids that devices had before lead to them: `peek`, `find` and `get` take them like present ids.
+// being removed, from the moment the removal is queued, so that no datapoint is accepted for it afterwards and lost.
 
-import { entryBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
+import { entryBytes } from '../../base/memory/heap-bytes.ts';
 import { LoadingCache } from '../../base/memory/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
-import type { Clock } from '../../base/time/clock.ts';
 import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
 import { limits } from '../../config/limits.ts';
 import type { Announcer } from '../ports/coordination.ts';
@@ -14,8 +12,6 @@ import type { Device, DeviceId } from './device.ts';
 import { deviceHeapBytes } from './device-heap-bytes.ts';
 import { assertDeviceSize, type DeviceSize, sizeOfDevice } from './device-size.ts';
 import type { DeviceStore } from './device-store.ts';
-import type { FormerDeviceId } from './former-id.ts';
-import type { FormerIdStore } from './former-id-store.ts';
 import type { SensorId } from './sensor.ts';
 
 const noParts = { sensors: new Map(), actuators: new Map() };
@@ -28,10 +24,6 @@ interface DevicePart {
 
 export class DeviceDirectory {
   readonly #devices: LoadingCache<DeviceId, Device>;
-  readonly #formerIds: LoadingCache<DeviceId, FormerDeviceId>;
-  readonly #ages: Clock;
-  /** Present ids of devices that are being given another. Bounded by the queue of statements. */
-  readonly #renaming = new Set<DeviceId>();
   /**
    * Devices and sensors whose removal by this process is in progress: `device` or `device/sensor`. Bounded by the
    * queue of statements.
@@ -48,9 +40,6 @@ export class DeviceDirectory {
 
   constructor(options: {
     readonly store: DeviceStore;
-    readonly formerIds: Pick<FormerIdStore, 'findDevice'>;
-    /** The clock by which former ids end. */
-    readonly ages: Clock;
     readonly bytesMax: number;
     /** Resolves when all datapoints accepted so far are committed or refused. Never rejects. */
     readonly pushesSettled: () => Promise<void>;
@@ -64,39 +53,11 @@ export class DeviceDirectory {
       pool: remembered,
       weigh: (device) => entryBytes + deviceHeapBytes(device),
     });
-    this.#ages = options.ages;
-    this.#formerIds = new LoadingCache({
-      load: (id) => options.formerIds.findDevice(id),
-      weightMax: limits.formerIdsCachedBytesMax,
-      pool: remembered,
-      weigh: ({ id }, formerId) => 2 * entryBytes + textHeapBytes(id) + textHeapBytes(formerId),
-    });
   }
 
   /** The device if it is in memory; for ingest and for permission checks at delivery. */
   peek(id: DeviceId): Device | undefined {
-    return this.#devices.peek(id) ?? this.#peekFormer(id);
-  }
-
-  #peekFormer(id: DeviceId): Device | undefined {
-    const former = this.#formerIds.peek(id);
-    if (former === undefined || former.untilMs <= this.#ages.now()) return undefined;
-    const device = this.#devices.peek(former.id);
-    // The device may have got yet another id, which somebody else has taken since it was removed.
-    return device?.key === former.device ? device : undefined;
-  }
-
-  /** The device that had this id before. A present id comes first; where there is none, this costs a query. */
-  async #findFormer(id: DeviceId): Promise<Device | undefined> {
-    for (let isKnown = this.#formerIds.peek(id) !== undefined; ; isKnown = false) {
-      const former = await this.#formerIds.find(id);
-      if (former === undefined || former.untilMs <= this.#ages.now()) return undefined;
-      const device = await this.#devices.find(former.id);
-      if (device?.key === former.device) return device;
-      // Where it leads was remembered from before its device got yet another id, or was removed.
-      this.#formerIds.forget(id);
-      if (!isKnown) return undefined;
-    }
+    return this.#devices.peek(id);
   }
 
   /** @throws Refusal `not-found` */
@@ -108,9 +69,7 @@ export class DeviceDirectory {
 
   /** The device; undefined where it does not exist or is being removed. */
   async find(id: DeviceId): Promise<Device | undefined> {
-    if (this.#isLeaving(id)) return undefined;
-    const device = this.peek(id) ?? (await this.#devices.find(id)) ?? (await this.#findFormer(id));
-    return device === undefined || this.#isLeaving(device.id) ? undefined : device;
+    return this.#isLeaving(id) ? undefined : this.#devices.find(id);
   }
 
   /**
@@ -189,65 +148,24 @@ export class DeviceDirectory {
     await this.#coordination.announce({ kind: 'device-changed', device: id });
   }
 
-  /**
-   * Reloads the device after a change by another process. The change may have been begun under an id that the device has no
-   * longer.
-   */
-  async reload(id: DeviceId): Promise<void> {
-    this.#formerIds.forget(id);
-    await this.#devices.refresh(id);
-    if (this.#devices.peek(id) !== undefined) return;
-    const former = await this.#formerIds.find(id);
-    if (former !== undefined) await this.#devices.refresh(former.id);
-  }
-
-  /**
-   * Gives the device another id: `write` stores it. Resolves when it is found under the new id and, under the one before,
-   * as this one, here and in other processes.
-   * @throws Refusal `not-found` while it is being removed; `busy` while it is being given another id already.
-   */
-  async rename<T>(device: Device, to: DeviceId, write: () => Promise<T>): Promise<T> {
-    const { id } = device;
-    if (this.#isLeaving(id)) throw new Refusal('not-found', `There is no device ${id}.`);
-    this.#assertNotRenaming(id);
-    this.#renaming.add(id);
-    try {
-      return await write();
-    } finally {
-      this.#renaming.delete(id);
-      // The new id first, so that messages on their way find the device in memory.
-      await this.#devices.find(to).catch(() => {});
-      for (const each of new Set([to, id, ...(device.formerIds ?? []).map((former) => former.id)]))
-        await this.refresh(each);
-    }
-  }
-
-  #assertNotRenaming(id: DeviceId): void {
-    if (!this.#renaming.has(id)) return;
-    throw new Refusal('busy', `Device ${id} is being given another id. Try again.`, {
-      retryAfterS: limits.busyRetryAfterS,
-    });
+  /** Reloads the device after a change by another process. */
+  reload(id: DeviceId): Promise<void> {
+    return this.#devices.refresh(id);
   }
 
   /** Drops the device, because the store has changed. */
   forget(id: DeviceId): void {
-    this.#formerIds.forget(id);
     this.#devices.forget(id);
   }
 
   /** Drops all devices, because any may have changed. */
   forgetAll(): void {
     this.#leavingElsewhere.clear();
-    this.#formerIds.forgetAll();
     this.#devices.forgetAll();
   }
 
-  /**
-   * Runs the removal of a device or sensor, under its present id. No datapoint is accepted for it meanwhile.
-   * @throws Refusal `busy` while the device is being given another id.
-   */
+  /** Runs the removal of a device or sensor. No datapoint is accepted for it meanwhile. */
   async leave(what: DevicePart, removal: () => Promise<void>): Promise<void> {
-    this.#assertNotRenaming(what.device);
     const name = nameOf(what);
     const tell = (isLeaving: boolean) => this.#coordination.announce({ kind: 'device-leaving', ...what, isLeaving });
     this.#leaving.add(name);

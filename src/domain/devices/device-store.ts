@@ -81,8 +81,8 @@ export interface DeviceStore {
   listKeysAfter(
     query: BatchRange & { readonly audience: Audience; readonly gateway?: string },
   ): Promise<{ readonly key: DeviceKey }[]>;
-  /** Keys of the devices that have these ids, or had them and answer by them at `atMs`, in the order of the ids. */
-  listKeysByIds(ids: readonly DeviceId[], atMs: number): Promise<DeviceKey[]>;
+  /** Keys of the devices of these ids, in the order of the ids. */
+  listKeysByIds(ids: readonly DeviceId[]): Promise<DeviceKey[]>;
   count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Promise<number>;
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;

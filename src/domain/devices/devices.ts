@@ -162,7 +162,7 @@ export class Devices {
     const mayView = (device: Device) => (this.#permissions.scopesOf(actor, device) & scope.view) !== 0;
     for (let from = 0; from < ids.length; from += limits.recordStepRows) {
       await loopTurns.turn(actor.caller);
-      const keys = await this.#store.listKeysByIds(ids.slice(from, from + limits.recordStepRows), this.#clock.now());
+      const keys = await this.#store.listKeysByIds(ids.slice(from, from + limits.recordStepRows));
       for await (const devices of this.#inSteps(keys, actor.caller)) yield devices.filter(mayView);
     }
   }
@@ -194,7 +194,7 @@ export class Devices {
 
   async remove(actor: Actor, id: DeviceId): Promise<void> {
     const device = await this.#require(actor, id, scope.delete);
-    await this.#directory.leave({ device: device.id }, () => this.#store.remove(device.key));
+    await this.#directory.leave({ device: id }, () => this.#store.remove(device.key));
     const { descriptions, values } = sizeOfDevice(device);
     const description_bytes = descriptions + values;
     this.#shares.release(actor, { devices: 1, sensors: device.sensors.size, description_bytes });
@@ -219,7 +219,7 @@ export class Devices {
       if (scopes === noScopes) await this.#store.removeShare(device.key, user.key);
       else await this.#store.putShare(device.key, user.key, { scopes, givenBy: actor.key });
     } finally {
-      await this.#directory.refresh(device.id);
+      await this.#directory.refresh(id);
     }
   }
 

@@ -30,8 +30,6 @@ export interface ProtectedRecord {
    * projects give on it (contract 3).
    */
   readonly shares?: ReadonlyMap<UserKey, ScopeSet>;
-  /** Ids that a device had before: an API key that a connection was opened with may name it by one of them. */
-  readonly formerIds?: readonly { readonly id: string }[];
 }
 
 /** A reason why an actor has rights on a record, and these rights. */
@@ -104,7 +102,7 @@ export class Permissions {
     if ((held & needed) === needed) return;
     this.requireGuestAllowed(actor);
     const missing = missingName(held, needed);
-    throw new Refusal('forbidden', `You need the right ${missing} on ${nameOf(record)}.`);
+    throw new Refusal('forbidden', `You need the right ${missing} on ${record.kind} ${record.id}.`);
   }
 
   /** Whether the actor may set values of the device's actuators. A public device gives nobody this right. */
@@ -124,7 +122,7 @@ export class Permissions {
     this.requireGuestAllowed(actor);
     throw new Refusal(
       'forbidden',
-      `Setting an actuator of ${nameOf(device)} needs the right devices:update, or devices-data:create given by a share.`,
+      `Setting an actuator of device ${device.id} needs the right devices:update, or devices-data:create given by a share.`,
     );
   }
 
@@ -142,7 +140,7 @@ export class Permissions {
     this.requireGuestAllowed(actor);
     throw new Refusal(
       'forbidden',
-      `Confirming a setting of ${nameOf(device)} needs the right devices-data:create as its owner or given by a share.`,
+      `Confirming a setting of device ${device.id} needs the right devices-data:create as its owner or given by a share.`,
     );
   }
 
@@ -153,7 +151,7 @@ export class Permissions {
   requireOwner(actor: Actor, record: ProtectedRecord): void {
     if (this.#ownsOrAdministers(actor, record) && this.scopesOf(actor, record) !== noScopes) return;
     this.requireGuestAllowed(actor);
-    throw new Refusal('forbidden', `Only the owner of ${nameOf(record)} or an admin may do this.`);
+    throw new Refusal('forbidden', `Only the owner of ${record.kind} ${record.id} or an admin may do this.`);
   }
 
   /** Whether the actor may give rights on the record: its owner and admins may, and never by an API key. */
@@ -320,12 +318,4 @@ const updates: ScopeSet = scope.update | scope.gatewayUpdate | scope.projectUpda
 function missingName(held: ScopeSet, needed: ScopeSet): ScopeName {
   const bit = scopeNames.findIndex((_, n) => (needed & ~held & (1 << n)) !== 0);
   return scopeNames[bit] ?? 'devices:view';
-}
-
-/**
- * The record as a refusal names it. A device that was asked for by a former id is not named, because its new id is not for
- * those who may not see it.
- */
-function nameOf({ kind, id, formerIds }: ProtectedRecord): string {
-  return formerIds === undefined ? `${kind} ${id}` : `this ${kind}`;
 }

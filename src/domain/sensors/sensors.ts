@@ -78,9 +78,7 @@ export class Sensors {
     const device = await this.#requireUpdate(actor, id);
     const sensor = sensorOf(device, sensorId);
     const mark = { device: device.key, atMs: this.#clock.now() };
-    await this.#directory.leave({ device: device.id, sensor: sensor.id }, () =>
-      this.#store.removeSensor(mark, sensor.key),
-    );
+    await this.#directory.leave({ device: id, sensor: sensorId }, () => this.#store.removeSensor(mark, sensor.key));
     this.#shares.release(actor, { sensors: 1, description_bytes: sizeOfSensor(sensor).descriptions });
   }
 
@@ -113,7 +111,7 @@ export class Sensors {
     } catch (error) {
       throw error instanceof Refusal && error.code === 'exists' ? takenBy(targetId, sensorId) : error;
     } finally {
-      await this.#directory.refresh(device.id);
+      await this.#directory.refresh(id);
     }
     await this.#onMoved(sensor.key);
     this.#log.audit(

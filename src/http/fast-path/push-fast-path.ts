@@ -217,8 +217,7 @@ export class PushFastPath implements PushHandler {
     const device = target.slice(devices.length, middle);
     const sensor = target.slice(middle + sensors.length, -values.length);
     const sensorRef = this.#parts.ingest.peekSensor(actor, device, sensor);
-    // The answer to a former id has headers that this one has not.
-    if (sensorRef === undefined || sensorRef.device.id !== device) return undefined;
+    if (sensorRef === undefined) return undefined;
     const reading = parsePlainReading(bytes, bodyAt, end);
     if (reading === undefined) return undefined;
     // A push that is taken ends a row of refused calls; nearly always there is none.

@@ -1,4 +1,4 @@
-// Everything a user has, as one archive (contract 2, decision 42): what is in it, what never is, and how it ends.
+// Everything a user has, as one archive (contract 2, decision 41): what is in it, what never is, and how it ends.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -109,8 +109,8 @@ export function devicesSuite({ name, open }: EngineKind): void {
       const keys = made.map(({ key }) => key).reverse();
       assert.deepEqual(await opened.stores.devices.listByKeys([...keys, 2 ** 40]), [...made].reverse());
       const ids = made.map(({ id }) => id).reverse();
-      assert.deepEqual(await opened.stores.devices.listKeysByIds(['none', ...ids], 0), keys);
-      assert.deepEqual(await opened.stores.devices.listKeysByIds([], 0), []);
+      assert.deepEqual(await opened.stores.devices.listKeysByIds(['none', ...ids]), keys);
+      assert.deepEqual(await opened.stores.devices.listKeysByIds([]), []);
       const upToOne = made.map(({ sensors, actuators }) => Math.min(sensors.size, 1) + Math.min(actuators.size, 1));
       assert.deepEqual(await opened.stores.devices.countParts([...keys, 2 ** 40], 1), [...upToOne.reverse(), 0]);
       assert.deepEqual(await opened.stores.devices.countParts([], 1), []);
@@ -328,39 +328,6 @@ export function devicePartsSuite({ name, open }: EngineKind): void {
       await opened.stores.devices.putSensor(stampOf(from), plain);
       await assertRefused(opened.stores.devices.moveSensor(stampOf(to), sensor.key, from.key), 'exists');
       assert.deepEqual(await sensorOf(await records.deviceOf(to.id)), sensor);
-    });
-
-    test('a device with another id is led to by the former one, which nobody takes until it ends', async () => {
-      const [device, other] = [await records.device(owner), await records.device(owner)];
-      const [from, to] = [device.id, `${device.id}-north`];
-      const rename = (names: { from: string; to: string }, of = device, formerMax = 2) =>
-        opened.stores.formerIds.renameDevice({ device: of.key, atMs: 1000 }, { ...names, untilMs: 2000, formerMax });
-      assert.equal(await rename({ from: to, to: from }), false);
-      assert.equal(await rename({ from, to }, device, 0), false);
-      assert.equal(await rename({ from, to }), true);
-      await opened.reopen();
-      assert.deepEqual(
-        { ...(await opened.stores.formerIds.findDevice(from)) },
-        { device: device.key, id: to, untilMs: 2000 },
-      );
-      assert.equal(await opened.stores.formerIds.findDevice(to), undefined);
-      assert.equal(await opened.stores.devices.find(from), undefined);
-      assert.deepEqual((await records.deviceOf(to)).formerIds, [{ id: from, untilMs: 2000 }]);
-      assert.deepEqual(await opened.stores.devices.listKeysByIds([from, to], 1999), [device.key, device.key]);
-      assert.deepEqual(await opened.stores.devices.listKeysByIds([from, to], 2000), [device.key]);
-      await assertRefused(rename({ from: other.id, to: from }, other), 'exists');
-      await assertRefused(rename({ from: other.id, to }, other), 'exists');
-      const draft = { id: from, visibility: 'public' as const, sensors: [], actuators: [] };
-      await assertRefused(opened.stores.devices.create(draft, owner.key, 1999), 'exists');
-      assert.equal(await rename({ from: to, to: from }), true);
-      assert.deepEqual((await records.deviceOf(from)).formerIds, [{ id: to, untilMs: 2000 }]);
-      assert.equal(await opened.stores.formerIds.forgetDevice(other.key, to), false);
-      assert.equal(await opened.stores.formerIds.forgetDevice(device.key, to), true);
-      assert.equal(await rename({ from, to }), true);
-      await opened.stores.devices.create(draft, owner.key, 2000);
-      assert.equal((await records.deviceOf(to)).formerIds, undefined);
-      await opened.stores.devices.remove(device.key);
-      await opened.stores.devices.create({ ...draft, id: to }, owner.key, 0);
     });
 
     test('a part of a device that is gone is refused', async () => {

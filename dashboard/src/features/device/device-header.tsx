@@ -22,7 +22,6 @@ import { useStrings } from '../../strings/strings.ts';
 import { QrCode } from './connect/qr-code.tsx';
 import { DeviceForm } from './device-form.tsx';
 import classes from './device-header.module.css';
-import { DeviceIdForm } from './device-id-form.tsx';
 import type { DeviceSearch } from './device-search.ts';
 
 export interface DeviceHeaderProps {
@@ -113,11 +112,10 @@ interface MoreMenuProps {
   readonly device: Device;
   /** Each undefined where one may not. */
   readonly onEdit: (() => void) | undefined;
-  readonly onOtherId: (() => void) | undefined;
   readonly onRemove: (() => void) | undefined;
 }
 
-function MoreMenu({ device, onEdit, onOtherId, onRemove }: MoreMenuProps) {
+function MoreMenu({ device, onEdit, onRemove }: MoreMenuProps) {
   const { device: words, imports } = useStrings();
   const navigate = useNavigate();
   return (
@@ -131,11 +129,6 @@ function MoreMenu({ device, onEdit, onOtherId, onRemove }: MoreMenuProps) {
         {onEdit !== undefined && (
           <Menu.Item leftSection={<Icon name="edit" size={16} />} onClick={onEdit}>
             {words.edit}
-          </Menu.Item>
-        )}
-        {onOtherId !== undefined && (
-          <Menu.Item leftSection={<Icon name="tag" size={16} />} onClick={onOtherId}>
-            {words.otherId}
           </Menu.Item>
         )}
         <Menu.Item
@@ -156,7 +149,7 @@ function MoreMenu({ device, onEdit, onOtherId, onRemove }: MoreMenuProps) {
 
 function Actions({ device, rights, onChange }: DeviceHeaderProps) {
   const { device: words } = useStrings();
-  const [dialog, setDialog] = useState<'qr' | 'edit' | 'id' | 'remove'>();
+  const [dialog, setDialog] = useState<'qr' | 'edit' | 'remove'>();
   const address = `${window.location.origin}/devices/${encodeURIComponent(device.id)}`;
   const copyLink = async () => {
     await navigator.clipboard?.writeText(address);
@@ -186,14 +179,12 @@ function Actions({ device, rights, onChange }: DeviceHeaderProps) {
       <MoreMenu
         device={device}
         onEdit={rights.mayUpdate ? () => setDialog('edit') : undefined}
-        onOtherId={rights.isManager ? () => setDialog('id') : undefined}
         onRemove={rights.mayDelete ? () => setDialog('remove') : undefined}
       />
       <Dialog opened={dialog === 'qr'} onClose={close} title={words.qrTitle}>
         <QrCode text={address} />
       </Dialog>
       <DeviceForm device={device} rights={rights} isOpen={dialog === 'edit'} onClose={close} />
-      <DeviceIdForm device={device} isOpen={dialog === 'id'} onClose={close} />
       <RemoveDevice device={device} isOpen={dialog === 'remove'} onClose={close} />
     </>
   );

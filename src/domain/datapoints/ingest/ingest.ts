@@ -79,7 +79,7 @@ export class Ingest {
     const found = this.#directory.peek(device);
     if (found === undefined || (this.#permissions.scopesOf(actor, found) & scope.dataCreate) === 0) return undefined;
     const sensor = found.sensors.get(sensorId);
-    if (sensor === undefined || this.#directory.isLeaving(found.id, sensor.id)) return undefined;
+    if (sensor === undefined || this.#directory.isLeaving(device, sensorId)) return undefined;
     const charge = this.#charges.of(actor, found);
     return this.#charges.refusalOf(charge, actor.caller) === undefined ? { device: found, sensor, charge } : undefined;
   }
@@ -154,7 +154,7 @@ export class Ingest {
   resolve(actor: Actor, device: Device, sensorId: SensorId): SensorRef {
     this.#permissions.require(actor, device, scope.dataCreate);
     const sensor = device.sensors.get(sensorId);
-    if (sensor === undefined || this.#directory.isLeaving(device.id, sensor.id)) {
+    if (sensor === undefined || this.#directory.isLeaving(device.id, sensorId)) {
       throw new Refusal('not-found', `Device ${device.id} has no sensor ${sensorId}.`);
     }
     const charge = this.#charges.of(actor, device);

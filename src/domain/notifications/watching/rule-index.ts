@@ -74,14 +74,6 @@ export class RuleIndex {
     return this.#entries.get(id);
   }
 
-  /** The rules that watch the device, or set an actuator of it. */
-  listNaming(device: DeviceId): NotificationId[] {
-    const quoted = JSON.stringify(device);
-    return [...this.#entries.values()]
-      .filter(({ record }) => record.devices.includes(device) || record.actionJson.includes(quoted))
-      .map(({ record }) => record.id);
-  }
-
   entries(): IterableIterator<RuleEntry> {
     return this.#entries.values();
   }

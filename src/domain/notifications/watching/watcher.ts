@@ -10,7 +10,6 @@ import type { ClockWatch } from '../../../base/time/clock-watch.ts';
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
-import type { DeviceId } from '../../devices/device.ts';
 import type { SensorKey } from '../../devices/sensor.ts';
 import { LeaseLost } from '../../lease-lost.ts';
 import type { CommitLog } from '../../ports/commit-log.ts';
@@ -120,24 +119,6 @@ export class Watcher implements RuleChanges {
         return await write({ newest, seen: this.#progress.isFollowing ? this.#progress.position() : 0 });
       } finally {
         await this.#refresh(id);
-      }
-    });
-  }
-
-  /**
-   * Gives a device another id between two steps. Datapoints that come meanwhile under either id are read from the log
-   * afterwards, where they have the new one; rules that named the device are loaded again with it.
-   */
-  async whileRenaming<T>(from: DeviceId, rename: () => Promise<T>): Promise<T> {
-    return this.#exclusively(async () => {
-      await this.#evaluateUpTo(this.#commitLog.lastPosition);
-      if (this.#progress.isFollowing) this.#progress.fallBehind();
-      try {
-        return await rename();
-      } finally {
-        for (const id of this.#index.listNaming(from)) await this.#evaluator.refresh(id);
-        this.#evaluator.forgetValues();
-        this.#wake();
       }
     });
   }

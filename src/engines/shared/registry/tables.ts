@@ -58,14 +58,6 @@ export interface SensorTable {
   retention_days: Generated<number | null>;
 }
 
-/** An id that a device had before. */
-export interface FormerDeviceIdTable {
-  id: string;
-  device: number;
-  /** Until when it answers, in milliseconds since 1970 UTC. */
-  until: number;
-}
-
 export interface ActuatorTable {
   key: Generated<number>;
   device: number;
@@ -371,7 +363,6 @@ export interface Tables {
   device: DeviceTable;
   sensor: SensorTable;
   actuator: ActuatorTable;
-  former_device_id: FormerDeviceIdTable;
   actuator_setting: ActuatorSettingTable;
   share: ShareTable;
   gateway_share: RecordShareTable;

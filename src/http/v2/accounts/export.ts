@@ -1,4 +1,4 @@
-// Everything a user has in one archive (contract 2, decision 42): what the lists of the API show them of their own, as JSON,
+// Everything a user has in one archive (contract 2, decision 41): what the lists of the API show them of their own, as JSON,
 // and all datapoints of their devices as CSV. It is made while it is sent, in turns with the work of others. What others
 // own, and secrets, are never in it.
 import { Readable } from 'node:stream';
@@ -7,6 +7,7 @@ import { Type } from 'typebox';
 import { Refusal } from '../../../base/refusal.ts';
 import { formatTimestamp } from '../../../base/time/timestamp.ts';
 import { limits } from '../../../config/limits.ts';
+import { assertThere } from '../../../domain/callers/asker.ts';
 import type { Actor, UserKey } from '../../../domain/users/user.ts';
 import { nothing, unlessStalled } from '../../lists/row-streams.ts';
 import { zipped } from '../../lists/zip.ts';
@@ -83,6 +84,8 @@ async function send(
   reply.type(zipType).header('cache-control', 'no-store').serializer(String);
   reply.header('content-disposition', `attachment; filename="dundun-${fileNameOf(actor.username)}-${day}.zip"`);
   if (request.method === 'HEAD') return reply.send(nothing());
+  // One whose connection has ended meanwhile would count for ever.
+  assertThere(actor);
   underWay.begin(actor, reply);
   await request.server.answerBudget.reserve(request, reply, heldBytes + limits.answerStepBytes);
   const chunks = unlessStalled(zipped(filesOf(actor, services, requireSignedIn), nowMs), reply, {

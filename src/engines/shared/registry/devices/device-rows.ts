@@ -7,23 +7,14 @@ import type { Device } from '../../../../domain/devices/device.ts';
 import type { KindName, Sensor, SensorChange, SensorDraft } from '../../../../domain/devices/sensor.ts';
 import type { Visibility } from '../../../../domain/permissions/visibility.ts';
 import { noScopes, type ScopeSet, scopesOn } from '../../../../domain/scopes.ts';
-import type { ActuatorTable, DeviceTable, FormerDeviceIdTable, SensorTable, ShareTable } from '../tables.ts';
+import type { ActuatorTable, DeviceTable, SensorTable, ShareTable } from '../tables.ts';
 
 export function toDevice(
   row: Selectable<DeviceTable> & { readonly owner_name: string },
-  {
-    sensors,
-    actuators,
-    shares,
-    formerIds,
-  }: {
-    readonly sensors: readonly Selectable<SensorTable>[];
-    readonly actuators: readonly Selectable<ActuatorTable>[];
-    readonly shares: readonly GivenScopes[];
-    readonly formerIds: readonly Selectable<FormerDeviceIdTable>[];
-  },
+  sensors: readonly Selectable<SensorTable>[],
+  actuators: readonly Selectable<ActuatorTable>[],
+  shares: readonly GivenScopes[],
 ): Device {
-  const former = formerIds.map(({ id, until }) => ({ id, untilMs: until }));
   return {
     kind: 'device',
     key: row.key,
@@ -45,7 +36,6 @@ export function toDevice(
     sensors: new Map(sensors.map((sensor) => [sensor.id, toSensor(sensor)])),
     actuators: new Map(actuators.map((actuator) => [actuator.id, toActuator(actuator)])),
     shares: scopesByUser(shares, scopesOn.device),
-    ...(former.length === 0 ? {} : { formerIds: former }),
     lastCharge: undefined,
     charges: undefined,
   };

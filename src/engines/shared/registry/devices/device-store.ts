@@ -27,7 +27,6 @@ import type { EntryType } from '../sql-dialect.ts';
 import type { DeviceTable } from '../tables.ts';
 import { settingStatements } from './actuator-setting-store.ts';
 import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
-import { devicesByFormerIds, formerIdsOf } from './former-id-store.ts';
 
 export class SqlDeviceStore implements DeviceStore {
   readonly #registry: Registry;
@@ -87,16 +86,10 @@ export class SqlDeviceStore implements DeviceStore {
     return this.#registry.search(page, callerOf(audience));
   }
 
-  async listKeysByIds(ids: readonly DeviceId[], atMs: number): Promise<DeviceKey[]> {
+  async listKeysByIds(ids: readonly DeviceId[]): Promise<DeviceKey[]> {
     if (ids.length === 0) return [];
     const rows = await this.#db.selectFrom('device').select(['id', 'key']).where('id', 'in', ids).execute();
     const byId = new Map(rows.map(({ id, key }) => [id, key]));
-    for (const { id, device } of await devicesByFormerIds(
-      this.#db,
-      ids.filter((id) => !byId.has(id)),
-      atMs,
-    ))
-      byId.set(id, device);
     return ids.flatMap((id) => byId.get(id) ?? []);
   }
 
@@ -316,14 +309,8 @@ export class SqlDeviceStore implements DeviceStore {
     const inherited = sql<{ device: number; user: number; scopes: number }>`SELECT device, "user", scopes
       FROM ${inheritedShares(isOfThese)} AS inherited`;
     const shares = of([...(await given.execute()), ...(await inherited.execute(this.#db)).rows]);
-    const former = of(await formerIdsOf(this.#db, keys));
     return rows.map((row) =>
-      toDevice(row, {
-        sensors: sensors.get(row.key) ?? [],
-        actuators: actuators.get(row.key) ?? [],
-        shares: shares.get(row.key) ?? [],
-        formerIds: former.get(row.key) ?? [],
-      }),
+      toDevice(row, sensors.get(row.key) ?? [], actuators.get(row.key) ?? [], shares.get(row.key) ?? []),
     );
   }
 
