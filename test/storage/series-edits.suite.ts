@@ -167,10 +167,10 @@ export function seriesEditsSuite({ name, open }: EngineKind): void {
       await correct(of, 3, 4);
       const entries = await opened.commitLog.readAfter(position);
       assert.deepEqual(
-        entries.map(({ seq, value }) => [seq, value]),
+        entries.map(({ seq, value, removedBefore }) => [seq, value, removedBefore]),
         [
-          [position + 1, '"1"'],
-          [position + 3, 4],
+          [position + 1, '"1"', undefined],
+          [position + 3, 4, 1],
         ],
       );
       opened.commitLog.confirm(undefined, lease);

@@ -20,6 +20,8 @@ export interface LogEntry extends ArrivedDatapoint {
   readonly sensor: SensorKey;
   /** True when no rule is evaluated for it. */
   readonly skipsRules: boolean;
+  /** How many datapoints just before it were removed since: nobody misses them. Left out where none. */
+  readonly removedBefore?: number;
 }
 
 /** A push that another process has committed, with the fields that delivery, live streams and rules need. */

@@ -315,7 +315,7 @@ export class Watcher implements RuleChanges {
       this.#progress.confirm(this.#leadership.lease);
       return true;
     }
-    const datapoints = first.seq - seenSeq - 1;
+    const datapoints = first.seq - seenSeq - 1 - (first.removedBefore ?? 0);
     if (datapoints > 0) {
       this.#log.error(
         { datapoints },

@@ -95,12 +95,21 @@ export class LogFollower {
   /** The next datapoints after a seq; an empty list at the end of the log. Damaged rows are passed over. */
   readAfter(seq: number): LogEntry[] {
     const points: LogEntry[] = [];
+    let removed = 0;
     for (let behind = seq; ; ) {
       let rows = 0;
       for (const row of this.#pieces.iterate(behind) as Iterable<unknown>) {
         rows += 1;
         behind = Math.max(behind, (row as LogRow).firstSeq);
-        for (const point of this.#pointsOf(row as LogRow)) if (point.seq > seq) points.push(point);
+        for (const point of this.#entriesOf(row as LogRow)) {
+          if (point.seq <= seq) continue;
+          if (!('sensor' in point)) {
+            removed += 1;
+            continue;
+          }
+          points.push(removed === 0 ? point : { ...point, removedBefore: removed });
+          removed = 0;
+        }
         if (points.length >= limits.readStepRows) break;
       }
       if (points.length > 0 || rows < rowsAtOnce) return points;
@@ -121,6 +130,11 @@ export class LogFollower {
   }
 
   *#pointsOf(row: LogRow): Generator<LogEntry> {
+    for (const entry of this.#entriesOf(row)) if ('sensor' in entry) yield entry;
+  }
+
+  /** Of a datapoint that was removed only the seq is left. */
+  *#entriesOf(row: LogRow): Generator<LogEntry | { readonly seq: number }> {
     const piece = toPiece(row);
     if (piece instanceof DamagedRow) return;
     const { firstSeq, rows, texts } = piece;
@@ -129,7 +143,10 @@ export class LogFollower {
       const seq = firstSeq + at / rowNumbers;
       const timestampMs = rows[at + 1] as number;
       const number = rows[at + 3] as number;
-      if (rows[at] === noSensor) continue;
+      if (rows[at] === noSensor) {
+        yield { seq };
+        continue;
+      }
       yield {
         seq,
         sensor: rows[at] as SensorKey,
