@@ -60,7 +60,7 @@ describe('in a browser, MQTT clients', { skip }, () => {
         assert.equal(await page.getByText('foreign').count(), 0, name);
         await assertFitsScreen(page);
         await assertAccessible(page);
-        await page.getByText('away', { exact: true }).first().click();
+        await page.getByText('Away', { exact: true }).click();
         await page.waitForURL('/clients?state=kept');
         await page.getByText('1 client', { exact: true }).waitFor();
         await page.getByRole('searchbox').fill('nothing like it');

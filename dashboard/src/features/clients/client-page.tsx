@@ -9,10 +9,12 @@ import { api, call, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Age } from '../../shared/device/age.tsx';
 import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
+import rows from '../../shared/list/column-rows.module.css';
 import { CopyButton } from '../../shared/page/copy-button.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import page from '../../shared/page/record-page.module.css';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
@@ -48,7 +50,7 @@ export function ClientPage() {
       {client !== undefined && (
         <>
           <ConnectionFacts client={client} />
-          <div className={classes.columns}>
+          <div className={page.columns}>
             <Subscriptions client={client} />
             <div className={classes.stack}>
               <Refused client={client} />
@@ -131,7 +133,7 @@ function ConnectionFacts({ client }: { readonly client: Client }) {
 
 function Facts({ facts }: { readonly facts: readonly (readonly [string, ReactNode])[] }) {
   return (
-    <dl className={classes.facts}>
+    <dl className={page.facts}>
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -154,7 +156,7 @@ function Subscriptions({ client: { subscriptions, subscription_count: count } }:
         {subscriptions.map(({ filter, qos }) => (
           <li key={filter}>
             <span className={classes.filter}>{filter}</span>
-            <span className={classes.quiet}>
+            <span className={rows.quiet}>
               {clients.qos} {qos}
             </span>
           </li>

@@ -1,5 +1,6 @@
 // Whether an MQTT client is connected, or away with a session that is kept.
 import type { Schemas } from '../../api/client.ts';
+import page from '../../shared/page/record-page.module.css';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './clients.module.css';
 
@@ -7,7 +8,7 @@ export function ClientState({ client }: { readonly client: Schemas['MqttClient']
   const { clients } = useStrings();
   const state = client.connected ? 'connected' : 'kept';
   return (
-    <span className={classes.state} data-state={state}>
+    <span className={`${page.state} ${classes.state}`} data-state={state}>
       {clients.states[state]}
     </span>
   );

@@ -8,6 +8,7 @@ import { api, callPage, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
 import { Age } from '../../shared/device/age.tsx';
+import rows from '../../shared/list/column-rows.module.css';
 import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { VirtualList } from '../../shared/list/virtual-list.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
@@ -78,17 +79,17 @@ function Row({ client }: { readonly client: Schemas['MqttClient'] }) {
   const { clients } = useStrings();
   const { id, owner, address, waiting } = client;
   return (
-    <Link to="/clients/$client" params={{ client: id }} className={classes.row}>
-      <span className={classes.names}>
-        <span className={`${classes.name} d-ellipsis`}>{id}</span>
-        <span className={`${classes.quiet} d-ellipsis`}>{owner}</span>
+    <Link to="/clients/$client" params={{ client: id }} className={`${rows.row} ${classes.row}`}>
+      <span className={rows.names}>
+        <span className={`${rows.name} d-ellipsis`}>{id}</span>
+        <span className={`${rows.quiet} d-ellipsis`}>{owner}</span>
       </span>
       <span>
         <ClientState client={client} />
       </span>
-      <span className={`${classes.side} d-ellipsis`}>{address}</span>
-      <span className={classes.side}>{waiting.messages === 0 ? '' : clients.messages(waiting.messages)}</span>
-      <span className={classes.since}>
+      <span className={`${rows.side} d-ellipsis`}>{address}</span>
+      <span className={rows.side}>{waiting.messages === 0 ? '' : clients.messages(waiting.messages)}</span>
+      <span className={rows.last}>
         <Age at={client.connected_since ?? client.disconnected_since} quiet />
       </span>
     </Link>
@@ -98,12 +99,12 @@ function Row({ client }: { readonly client: Schemas['MqttClient'] }) {
 function RowHead() {
   const { clients } = useStrings();
   return (
-    <div className={`${classes.row} ${classes.head}`} aria-hidden="true">
+    <div className={`${rows.row} ${rows.head} ${classes.row}`} aria-hidden="true">
       <span>{clients.client}</span>
       <span>{clients.state}</span>
-      <span className={classes.side}>{clients.from}</span>
-      <span className={classes.side}>{clients.waits}</span>
-      <span className={classes.since}>{clients.since}</span>
+      <span className={rows.side}>{clients.from}</span>
+      <span className={rows.side}>{clients.waits}</span>
+      <span className={rows.last}>{clients.since}</span>
     </div>
   );
 }
@@ -144,9 +145,9 @@ function Filters({ search }: { readonly search: ClientsSearch }) {
           })
         }
         data={[
-          { value: 'all', label: clients.all },
-          { value: 'connected', label: clients.states.connected },
-          { value: 'kept', label: clients.states.kept },
+          { value: 'all', label: clients.shown.all },
+          { value: 'connected', label: clients.shown.connected },
+          { value: 'kept', label: clients.shown.kept },
         ]}
       />
     </Group>

@@ -18,6 +18,7 @@ import { CopyButton } from '../../shared/page/copy-button.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice, problemWords } from '../../shared/page/problem-notice.tsx';
+import page from '../../shared/page/record-page.module.css';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
@@ -59,7 +60,7 @@ export function GatewayPage() {
       {data !== undefined && (
         <>
           <Facts gateway={data} />
-          <div className={classes.columns}>
+          <div className={page.columns}>
             <Devices gateway={data} />
             <div>
               <Connect gateway={data} />
@@ -119,7 +120,7 @@ function Facts({ gateway }: { readonly gateway: Gateway }) {
     [gateways.declared, <Age key="created" at={date_created} />],
   ] as const;
   return (
-    <dl className={classes.facts}>
+    <dl className={page.facts}>
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

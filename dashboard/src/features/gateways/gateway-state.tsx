@@ -1,5 +1,6 @@
 // Whether a gateway is there: connected over MQTT, or heard of lately by a heartbeat.
 import { freshnessOf } from '../../shared/device/freshness.ts';
+import page from '../../shared/page/record-page.module.css';
 import { useNow } from '../../shared/page/use-now.ts';
 import { useStrings } from '../../strings/strings.ts';
 import type { Gateway } from './gateway.ts';
@@ -12,7 +13,7 @@ export function GatewayState({ gateway }: { readonly gateway: Gateway }) {
   const heard = freshnessOf(seen === undefined ? undefined : Date.parse(seen), { nowMs });
   const state = connected ? 'online' : heard;
   return (
-    <span className={classes.state} data-state={state}>
+    <span className={`${page.state} ${classes.state}`} data-state={state}>
       {gateways.states[state]}
     </span>
   );

@@ -7,6 +7,7 @@ import { api, callPage } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Age } from '../../shared/device/age.tsx';
 import { useRemovals } from '../../shared/device/removals.ts';
+import rows from '../../shared/list/column-rows.module.css';
 import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { VirtualList } from '../../shared/list/virtual-list.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
@@ -74,17 +75,17 @@ function Row({ gateway }: { readonly gateway: Gateway }) {
   const { id, name, owner, last_seen: seen } = gateway;
   const count = useDeviceCount(id);
   return (
-    <Link to="/gateways/$gateway" params={{ gateway: id }} className={classes.row}>
-      <span className={classes.names}>
-        <span className={`${classes.name} d-ellipsis`}>{name || id}</span>
-        <span className={`${classes.quiet} d-ellipsis`}>{id}</span>
+    <Link to="/gateways/$gateway" params={{ gateway: id }} className={`${rows.row} ${classes.row}`}>
+      <span className={rows.names}>
+        <span className={`${rows.name} d-ellipsis`}>{name || id}</span>
+        <span className={`${rows.quiet} d-ellipsis`}>{id}</span>
       </span>
       <span>
         <GatewayState gateway={gateway} />
       </span>
-      <span className={classes.side}>{count === undefined ? '' : gateways.devicesCount(count)}</span>
-      <span className={`${classes.side} ${classes.quiet} d-ellipsis`}>{owner}</span>
-      <span className={classes.heard}>
+      <span className={rows.side}>{count === undefined ? '' : gateways.devicesCount(count)}</span>
+      <span className={`${rows.side} ${rows.quiet} d-ellipsis`}>{owner}</span>
+      <span className={rows.last}>
         <Age at={seen} quiet />
       </span>
     </Link>
@@ -94,12 +95,12 @@ function Row({ gateway }: { readonly gateway: Gateway }) {
 function RowHead() {
   const { gateways, shared } = useStrings();
   return (
-    <div className={`${classes.row} ${classes.head}`} aria-hidden="true">
+    <div className={`${rows.row} ${rows.head} ${classes.row}`} aria-hidden="true">
       <span>{gateways.gateway}</span>
       <span>{gateways.state}</span>
-      <span className={classes.side}>{gateways.devices}</span>
-      <span className={classes.side}>{shared.owner}</span>
-      <span className={classes.heard}>{gateways.lastHeard}</span>
+      <span className={rows.side}>{gateways.devices}</span>
+      <span className={rows.side}>{shared.owner}</span>
+      <span className={rows.last}>{gateways.lastHeard}</span>
     </div>
   );
 }

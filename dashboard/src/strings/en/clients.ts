@@ -12,7 +12,7 @@ export const clients = {
   nothingFitsWords: 'Look for a part of its id, its owner or its address.',
   showAll: 'Show all clients',
   showState: 'Show',
-  all: 'All',
+  shown: { all: 'All', connected: 'Connected', kept: 'Away' },
   states: { connected: 'connected', kept: 'away' },
   client: 'Client',
   state: 'State',

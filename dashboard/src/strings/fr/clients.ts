@@ -13,7 +13,7 @@ export const clients: Strings['clients'] = {
   nothingFitsWords: 'Cherchez une partie de son identifiant, de son propriétaire ou de son adresse.',
   showAll: 'Afficher tous les clients',
   showState: 'Afficher',
-  all: 'Tous',
+  shown: { all: 'Tous', connected: 'Connectés', kept: 'Absents' },
   states: { connected: 'connecté', kept: 'absent' },
   client: 'Client',
   state: 'État',
