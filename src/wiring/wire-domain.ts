@@ -206,6 +206,7 @@ export async function wireDomain(parts: {
   });
   const sensors = new Sensors({
     ...{ ...known, store: stores.devices, log: parts.log },
+    beforeMoved: () => rules.watcher.settle(),
     onMoved: async (sensor) => {
       rules.watcher.forgetValue(sensor);
       await coordination.announce({ kind: 'datapoints-changed', sensor });

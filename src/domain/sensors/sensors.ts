@@ -21,6 +21,7 @@ export class Sensors {
   readonly #shares: GuestShares;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #beforeMoved: () => Promise<void>;
   readonly #onMoved: (sensor: SensorKey) => Promise<void>;
 
   constructor(parts: {
@@ -30,6 +31,8 @@ export class Sensors {
     readonly shares: GuestShares;
     readonly clock: Clock;
     readonly log: Log;
+    /** Called before a sensor is moved: whoever reads its datapoints later finds them on the other device. */
+    readonly beforeMoved: () => Promise<void>;
     /** Called when a sensor was moved: whoever remembers its last value may have missed what came on the other device. */
     readonly onMoved: (sensor: SensorKey) => Promise<void>;
   }) {
@@ -39,6 +42,7 @@ export class Sensors {
     this.#shares = parts.shares;
     this.#clock = parts.clock;
     this.#log = parts.log;
+    this.#beforeMoved = parts.beforeMoved;
     this.#onMoved = parts.onMoved;
   }
 
@@ -102,6 +106,7 @@ export class Sensors {
     }
     if (target.sensors.has(sensorId)) throw takenBy(targetId, sensorId);
     assertPartsMax(target.sensors.size + target.actuators.size + 1);
+    await this.#beforeMoved();
     const stamp = { device: device.key, atMs: this.#clock.now() };
     try {
       const isMoved = await this.#directory.change(target, sizeOfSensor(sensor), () =>

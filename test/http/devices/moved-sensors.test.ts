@@ -158,18 +158,20 @@ test('what was charged for its datapoints moves along, and arrays that were push
   assert.deepEqual(await values(`${to}/sensors/s`), [1, 1, 2, 3]);
 });
 
+async function addRule(device: string): Promise<string> {
+  const condition = { devices: [device], sensors: ['s'], expression: 's>5' };
+  const action = { usernames: ['owner'], channels: ['none'], message: 'm' };
+  return (await make(server, { as: 'owner', call: 'POST /notifications', json: { condition, action }, expect: 200 }))
+    .text;
+}
+
+async function fired(rule: string): Promise<number> {
+  await server.running.idle();
+  return (await server.call('owner', 'GET', `/notifications/${rule}`)).body.times_sent;
+}
+
 test('rules for the device that it leaves no longer see it, those for the other do', async () => {
-  const rule = async (device: string) => {
-    const condition = { devices: [device], sensors: ['s'], expression: 's>5' };
-    const action = { usernames: ['owner'], channels: ['none'], message: 'm' };
-    return (await make(server, { as: 'owner', call: 'POST /notifications', json: { condition, action }, expect: 200 }))
-      .text;
-  };
-  const fired = async (id: string) => {
-    await server.running.idle();
-    return (await server.call('owner', 'GET', `/notifications/${id}`)).body.times_sent;
-  };
-  const [old, other] = [await rule(from), await rule(to)];
+  const [old, other] = [await addRule(from), await addRule(to)];
   await push(`${from}/sensors/s`, 6);
   assert.deepEqual([await fired(old), await fired(other)], [1, 0]);
   await move(204);
@@ -178,23 +180,30 @@ test('rules for the device that it leaves no longer see it, those for the other 
   assert.deepEqual([await fired(old), await fired(other)], [1, 1]);
 });
 
+test('rules for the other device do not see what it had before, also where the service crashes behind the move', async () => {
+  const other = await addRule(to);
+  await push(`${from}/sensors/s`, 6);
+  assert.equal(await fired(other), 0);
+  await move(204);
+  await server.crash();
+  assert.equal(await fired(other), 0);
+  await push(`${to}/sensors/s`, 7);
+  assert.equal(await fired(other), 1);
+});
+
 test('a sensor that comes back is judged by what was pushed where no rule watched it', async () => {
   const condition = { devices: [from], sensors: ['stays'], expression: 'stays>0;s<50' };
   const action = { usernames: ['owner'], channels: ['none'], message: 'low' };
   const json = { condition, action };
   const { text: id } = await make(server, { as: 'owner', call: 'POST /notifications', json, expect: 200 });
-  const fired = async () => {
-    await server.running.idle();
-    return (await server.call('owner', 'GET', `/notifications/${id}`)).body.times_sent;
-  };
   await push(`${from}/sensors/s`, 9);
   await push(`${from}/sensors/stays`, 1);
-  assert.equal(await fired(), 0);
+  assert.equal(await fired(id), 0);
   await move(204);
   await push(`${to}/sensors/s`, 2);
   await move(204, { source: to, target: from });
   await push(`${from}/sensors/stays`, 3);
-  assert.equal(await fired(), 1);
+  assert.equal(await fired(id), 1);
 });
 
 test('lists in the order of the last sign of life know the move', async () => {

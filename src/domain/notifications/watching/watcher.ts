@@ -170,6 +170,23 @@ export class Watcher implements RuleChanges {
     }
   }
 
+  /**
+   * Evaluates what is stored so far, in at most `watchStepsBeforeChange` steps, and stores the position. Call before a
+   * sensor is moved: after a crash its datapoints would be evaluated again, by the rules of its new device.
+   */
+  async settle(): Promise<void> {
+    await this.#exclusively(async () => {
+      await this.#evaluateUpTo(this.#commitLog.lastPosition);
+      await this.#recordPosition().catch((error: unknown) => this.#noteFailure(error));
+    });
+  }
+
+  async #recordPosition(): Promise<void> {
+    const { lease } = this.#leadership;
+    if (lease === undefined || !this.#progress.isFollowing || this.#progress.isBehind) return;
+    await this.#watchStore.record({ firings: [], memories: [], followedSeq: this.#progress.position() }, lease);
+  }
+
   /** Number of datapoints in memory that wait to be evaluated. */
   get waitingDatapoints(): number {
     return this.#progress.waitingDatapoints;
@@ -196,11 +213,7 @@ export class Watcher implements RuleChanges {
     clearTimeout(this.#alarmTimer);
     this.#retry?.resolve();
     await this.#running;
-    await this.#exclusively(async () => {
-      const { lease } = this.#leadership;
-      if (lease === undefined || !this.#progress.isFollowing || this.#progress.isBehind) return;
-      await this.#watchStore.record({ firings: [], memories: [], followedSeq: this.#progress.position() }, lease);
-    }).catch((error: unknown) =>
+    await this.#exclusively(() => this.#recordPosition()).catch((error: unknown) =>
       this.#log.warn({ err: error }, 'the position of the watcher of notifications could not be saved'),
     );
     await this.#leadership.release();
