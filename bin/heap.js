@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 
 const mib = 2 ** 20;
-const usualBytes = 1024 * mib;
+const usualBytes = 512 * mib;
 /** Below it young objects get a quarter of the usual room. */
 const smallBytes = 384 * mib;
 const leastBytes = 256e6;

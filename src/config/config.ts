@@ -147,7 +147,7 @@ export const settings: Settings = {
     env: 'DUNDUN_MEMORY_MAX',
     fallback: '',
     reason:
-      'Memory that the process may take, with all its threads (256MB, 1GB): caches, queues and heaps are as large as it allows. Empty: 1GiB, or what the machine or its container has for it, if that is less.',
+      'Memory that the process may take, with all its threads (256MB, 1GB): caches, queues and heaps are as large as it allows. Empty: 512MiB, or what the machine or its container has for it, if that is less.',
     parse: optional(bytesFrom(memoryBytesMin)),
   },
   retentionDays: {

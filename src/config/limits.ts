@@ -1,6 +1,6 @@
 // Every bound of the service in one place: name, unit, reason, and, after "Beyond:", what happens when it is reached
-// (I4). Constants only, so that any floor may import them. The values are those of the default ceiling of the memory;
-// memory-profile.ts has which of them are smaller under another ceiling (DUNDUN_MEMORY_MAX).
+// (I4). Constants only, so that any floor may import them. The values are those for 1 GiB of memory;
+// memory-profile.ts has which of them are smaller under the default of 512 MiB and other ceilings (DUNDUN_MEMORY_MAX).
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -8,7 +8,7 @@ const MIB = 1024 * KIB;
 export const limits = {
   // --- The process --------------------------------------------------------------------------------------------
   /**
-   * The ceiling of the process's memory, without what is mapped from files, bytes: with its threads, and all that callers can make
+   * The ceiling of the process's memory, 512 MiB where nothing is set, without what is mapped from files, bytes: with its threads, and all that callers can make
    * grow at its bound at the same time, with `connectionsWithin` connections and `sensorsWithin` sensors. Parts, about:
    * the process at rest with all its threads 124 MiB, data on its way in or out 190, what is remembered 370, the log 70,
    * work in progress 210 (memory-budget.ts has the list, its test the sum).

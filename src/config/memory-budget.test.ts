@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type LimitName, limits } from './limits.ts';
 import { boundsOfOneThing, memoryParts, memorySum } from './memory-budget.ts';
-import { limitsFor, memoryBytesDefault, memoryBytesMin } from './memory-profile.ts';
+import { limitsFor, memoryBytesDefault, memoryBytesLarge, memoryBytesMin } from './memory-profile.ts';
 
 type Bounds = { readonly [N in LimitName]: (typeof limits)[N] extends number ? number : (typeof limits)[N] };
 
@@ -20,9 +20,9 @@ const mib = (bytes: number) => Math.round(bytes / 2 ** 20);
 const ceilings = [
   { name: '256 MB', bytes: memoryBytesMin },
   { name: '384 MB', bytes: 384e6 },
-  { name: '512 MiB', bytes: 512 * 2 ** 20 },
+  { name: '512 MiB, the default', bytes: memoryBytesDefault },
   { name: '768 MiB', bytes: 768 * 2 ** 20 },
-  { name: '1 GiB', bytes: memoryBytesDefault },
+  { name: '1 GiB', bytes: memoryBytesLarge },
 ];
 
 for (const { name, bytes } of ceilings) {
@@ -43,10 +43,10 @@ for (const { name, bytes } of ceilings) {
   test(`what shares one memory has bounds of its own within it, under a ceiling of ${name}`, () => holdShared(bounds));
 }
 
-test('bounds are those of the list where nothing is set, and grow with the ceiling', () => {
-  const usual = limitsFor(memoryBytesDefault);
+test('bounds are those of the list at 1 GiB, and grow with the ceiling', () => {
+  const usual = limitsFor(memoryBytesLarge);
   const small = limitsFor(memoryBytesMin);
-  const middle = limitsFor(512 * 2 ** 20);
+  const middle = limitsFor(memoryBytesDefault);
   for (const name of Object.keys(usual) as (keyof typeof usual)[]) {
     assert.equal(usual[name], limits[name], name);
     assert.ok(small[name] <= middle[name] && middle[name] <= usual[name], name);

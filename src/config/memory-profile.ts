@@ -1,5 +1,5 @@
 // How the bounds of limits.ts follow from the ceiling of the process's memory (DUNDUN_MEMORY_MAX). `limits` has the values
-// for 1 GiB, the default; this table has those for 256 MB, 384 MB and 512 MiB. In between a bound grows in proportion; beyond
+// for 1 GiB; this table has those for 256 MB, 384 MB and 512 MiB, the default. In between a bound grows in proportion; beyond
 // 1 GiB, and for bounds that are not here, nothing changes. memory-budget.ts has what the bounds add up to. Applied once, by
 // cli/serve-command.ts, before anything reads a bound; threads get the bounds of the main thread.
 import { passLimits } from '../base/threads/thread-limits.ts';
@@ -12,10 +12,10 @@ const MIB = 1024 * KIB;
 export const memoryBytesMin = 256e6;
 /** Bytes to which the second column belongs. */
 const memoryBytesSmall = 384e6;
-/** Bytes to which the third column belongs. */
-const memoryBytesMiddle = 512 * MIB;
-/** The ceiling where nothing is set, bytes: the values of `limits`. */
-export const memoryBytesDefault = 1024 * MIB;
+/** The ceiling where nothing is set, bytes: the values of the third column. */
+export const memoryBytesDefault = 512 * MIB;
+/** Bytes to which the values of `limits` belong. */
+export const memoryBytesLarge = 1024 * MIB;
 
 /** Bounds at 256 MB, at 384 MB and at 512 MiB. */
 const scaled = {
@@ -46,8 +46,8 @@ const scaled = {
   commitBytesMax: [512 * KIB, 1 * MIB, 4 * MIB],
   queueStatementBytesMax: [256 * KIB, 512 * KIB, 3 * MIB],
   // What is remembered.
-  rememberedBytesMax: [7168 * KIB, 14 * MIB, 70 * MIB],
-  directoryBytesMax: [4096 * KIB, 8 * MIB, 36 * MIB],
+  rememberedBytesMax: [7168 * KIB, 14 * MIB, 96 * MIB],
+  directoryBytesMax: [4096 * KIB, 8 * MIB, 56 * MIB],
   topicsCachedBytesMax: [2048 * KIB, 4 * MIB, 34 * MIB],
   rareTopicsCachedBytesMax: [256 * KIB, 512 * KIB, 4 * MIB],
   wantedTopicsCachedBytesMax: [1024 * KIB, 2 * MIB, 12 * MIB],
@@ -56,7 +56,7 @@ const scaled = {
   keysCachedBytesMax: [512 * KIB, 1 * MIB, 8 * MIB],
   tokensCachedBytesMax: [512 * KIB, 1 * MIB, 8 * MIB],
   gatewaysCachedBytesMax: [512 * KIB, 1 * MIB, 8 * MIB],
-  ruleBytesMax: [2560 * KIB, 5 * MIB, 28 * MIB],
+  ruleBytesMax: [2560 * KIB, 5 * MIB, 48 * MIB],
   sortedRuleBytesMax: [256 * KIB, 512 * KIB, 3 * MIB],
   watchQueueBytesMax: [256 * KIB, 512 * KIB, 2 * MIB],
   watchValueBytesMax: [512 * KIB, 1 * MIB, 8 * MIB],
@@ -132,11 +132,11 @@ function boundFor(
   bytes: number,
   at: { readonly least: number; readonly small: number; readonly middle: number; readonly usual: number },
 ) {
-  const most = Math.min(bytes, memoryBytesDefault);
+  const most = Math.min(bytes, memoryBytesLarge);
   if (most < memoryBytesSmall) return between(most, [memoryBytesMin, at.least], [memoryBytesSmall, at.small]);
-  return most < memoryBytesMiddle
-    ? between(most, [memoryBytesSmall, at.small], [memoryBytesMiddle, at.middle])
-    : between(most, [memoryBytesMiddle, at.middle], [memoryBytesDefault, at.usual]);
+  return most < memoryBytesDefault
+    ? between(most, [memoryBytesSmall, at.small], [memoryBytesDefault, at.middle])
+    : between(most, [memoryBytesDefault, at.middle], [memoryBytesLarge, at.usual]);
 }
 
 /** The straight line through two points. */
@@ -144,7 +144,7 @@ function between(at: number, [fromX, fromY]: readonly [number, number], [toX, to
   return fromY + ((at - fromX) / (toX - fromX)) * (toY - fromY);
 }
 
-/** Sets the bounds for a ceiling, here and in all threads that start from now on. At the default ceiling they stay. */
+/** Sets the bounds for a ceiling, here and in all threads that start from now on. At 1 GiB they stay. */
 export function applyMemoryMax(memoryBytesMax: number): void {
   if (memoryBytesMax === limits.processBytesMax) return;
   const bounds = limitsFor(memoryBytesMax);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { generate } from 'mqtt-packet';
 import { limits } from '../../src/config/limits.ts';
+import { memoryBytesDefault } from '../../src/config/memory-profile.ts';
 import { memoryLoads } from '../support/memory/loads.ts';
 import { adminPassword, call, type Dundun, login, root, startDundun } from '../support/process.ts';
 import { until } from '../support/until.ts';
@@ -131,7 +132,7 @@ test('strangers who fill all that is bounded at once stay below the memory of th
   clearInterval(watch);
   t.diagnostic(`${mib(restBytes)} MiB before, ${mib(mostBytes)} MiB at most`);
   assert.ok(mostBytes - restBytes >= filledBytesMin, 'the memory was not filled');
-  assert.ok(mostBytes <= limits.processBytesMax, `memory reached ${mib(mostBytes)} MiB`);
+  assert.ok(mostBytes <= memoryBytesDefault, `memory reached ${mib(mostBytes)} MiB`);
   for (const socket of connections) socket.destroy();
   assert.deepEqual(await dundun.stop(), { code: 0, signal: null });
 });
