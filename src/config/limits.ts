@@ -552,6 +552,12 @@ export const limits = {
   answerRowBytes: 64,
   answerStepBytes: 1 * MIB,
   /**
+   * Answers that are compressed at once (a caller alone: half), some 200 KiB each; bytes from which a whole answer is: below, it fits into one
+   * packet. Beyond: answers go uncompressed.
+   */
+  compressorsMax: 24,
+  compressedBytesMin: 1_400,
+  /**
    * Answers that wait for room in `answerBytesMax`, milliseconds for which one waits, and between two checks. Beyond:
    * 503.
    */

@@ -56,6 +56,9 @@ export function memorySum(limits: Limits): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, heap * garbageShare);
 }
 
+/** Tables and window of zlib, its input and its output. */
+const compressorBytes = 256 * 1024;
+
 /** Data on its way in or out. */
 function passing(l: Limits): MemoryPart[] {
   return [
@@ -80,6 +83,7 @@ function passing(l: Limits): MemoryPart[] {
       bytes: 2 * l.deliveryBytesMax,
       of: ['deliveryBytesMax'],
     },
+    { what: 'answers that are being compressed', bytes: l.compressorsMax * compressorBytes, of: [] },
     { what: 'the copy of a commit in the writer', bytes: l.commitBytesMax, of: ['commitBytesMax'] },
     {
       what: 'statements that wait, and their copy in the writer',

@@ -30,6 +30,7 @@ const scaled = {
   receivedWaitingReserve: [1, 2, 6],
   answerBytesMax: [3584 * KIB, 7 * MIB, 24 * MIB],
   answerBytesReserve: [1024 * KIB, 2 * MIB, 8 * MIB],
+  compressorsMax: [4, 6, 16],
   liveBytesMax: [512 * KIB, 1 * MIB, 4 * MIB],
   liveBytesAllMax: [3584 * KIB, 7 * MIB, 24 * MIB],
   liveBytesReserve: [1024 * KIB, 2 * MIB, 8 * MIB],

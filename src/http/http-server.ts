@@ -30,6 +30,7 @@ import { registerOpenApi } from './docs/openapi.ts';
 import { PushFastPath } from './fast-path/push-fast-path.ts';
 import { registerAnswerBudget } from './lists/answer-budget.ts';
 import { registerBodyParsers } from './server/bodies.ts';
+import { registerCompression } from './server/compression.ts';
 import { registerCors } from './server/cors.ts';
 import { answerUnknownPath, makeErrorHandler } from './server/errors.ts';
 import { answerBrokenRequest, answerConnect, answerUnmetExpectation, requireHost } from './server/framing.ts';
@@ -108,6 +109,7 @@ export class HttpServer {
     prepareOlderVersions(app);
     registerBodyParsers(app, { byteBudget: parts.byteBudget, corsOrigins: parts.options.corsOrigins });
     registerAnswerBudget(app, parts.passing);
+    registerCompression(app);
     app.setValidatorCompiler(makeValidatorCompiler());
     app.setSerializerCompiler(() => JSON.stringify);
     const refusalLoops = new RefusalLoops(parts);

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, suite, type TestContext, test } from 'node:test';
-import { limits } from '../../src/config/limits.ts';
+import { memoryBytesDefault } from '../../src/config/memory-profile.ts';
 import { SeededRandom } from '../support/dice.ts';
 import type { Attack } from './harness/attack.ts';
 import { type AttackReport, descriptorsSpare, runAttacks } from './harness/attack-run.ts';
@@ -28,8 +28,8 @@ const timedProbes = [
   { kind: 'hear', bare: 'bare write' },
 ] as const;
 const stopMsMax = 8_000;
-/** Few bounds are reached at once: three quarters of what all of them add up to. */
-const attackBytesMax = limits.processBytesMax * 0.75;
+/** What the process is held to where nothing is set. */
+const attackBytesMax = memoryBytesDefault;
 /** A service without data is ready in one or two seconds. */
 const startMsMax = 15_000;
 

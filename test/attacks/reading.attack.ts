@@ -150,7 +150,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'asks for the reference with headers of Accept-Encoding that have thousands of parts',
     against: 'computing',
-    metBy: 'the header is read once from left to right (http/dashboard/accepted-encoding.ts)',
+    metBy: 'the header is read once from left to right (http/server/accepted-encoding.ts)',
     run: async (target) => {
       const page = await ask(target, { path: '/docs' });
       const script = /src="([^"]+)"/.exec(page.text)?.[1] ?? '/docs';
@@ -172,5 +172,24 @@ export const attacks: readonly Attack[] = [
       while (!target.isOver()) await pace(50);
       for (const socket of sockets) socket.destroy();
     },
+  },
+  {
+    name: 'has a long history compressed on forty connections, of which half read nothing',
+    against: 'computing',
+    metBy:
+      'compressors are few and shared, work in threads of the pool, and faster than answers are made; beyond, answers go as they are (http/server/compression.ts)',
+    prepare,
+    run: (target) =>
+      keepOn(target, 40, async (connection, round) => {
+        const socket = openSocket(target.http);
+        await settled(socket);
+        const format = ['format=csv', 'format=ndjson', 'limit=10000'][round % 3];
+        const head = `GET ${values}?${format} HTTP/1.1\r\nHost: d\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`;
+        socket.write(head);
+        if (connection % 2 === 0) socket.pause();
+        else while (!target.isOver() && (await heard(socket, 1_000)) !== undefined);
+        if (connection % 2 === 0) await pace(500);
+        socket.destroy();
+      }),
   },
 ];

@@ -7,6 +7,7 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 import pino from 'pino';
 import { TurnedClock } from '../../src/base/time/clock.ts';
 import { parseConfig } from '../../src/config/config.ts';
@@ -35,6 +36,7 @@ export interface Carries {
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  /** As they came, compressed where it was asked for. */
   readonly bytes: Buffer;
   readonly text: string;
   /** The body as JSON where it is JSON. */
@@ -167,7 +169,7 @@ export class TestServer {
       const sent = request({ agent: this.#agent, hostname, port, method, path, headers, ...origin }, (response) => {
         buffer(response).then((bytes) => {
           const json = /json/.test(response.headers['content-type'] ?? '') && bytes.length > 0;
-          const text = bytes.toString('utf8');
+          const text = (response.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString('utf8');
           const parsed = json && !/ndjson/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : undefined;
           resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes, text, body: parsed });
         }, reject);

@@ -2,7 +2,7 @@
 // compression. Read once at start by server.ts; some hundred kilobytes.
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { takesEncoding } from './accepted-encoding.ts';
+import { takesEncoding } from '../server/accepted-encoding.ts';
 
 type Encoding = 'br' | 'gzip' | 'identity';
 

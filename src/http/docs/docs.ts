@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
-import { takesEncoding } from '../dashboard/accepted-encoding.ts';
+import { takesEncoding } from '../server/accepted-encoding.ts';
 import { referencePage } from './reference-page.ts';
 
 const hidden = { hide: true } as never;

@@ -1,10 +1,12 @@
 // Generates the OpenAPI document at /openapi.json from the schemas of the routes, so that it agrees with validation.
 // Called by http-server before any route is added. Generated once, soon after the start or when first requested.
 import assert from 'node:assert/strict';
-import { isDeepStrictEqual } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import swagger from '@fastify/swagger';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import packageJson from '../../../package.json' with { type: 'json' };
+import { takesEncoding } from '../server/accepted-encoding.ts';
 import { addressUnknown, introduction, tags } from './introduction.ts';
 
 type Tree = { [key: string]: unknown };
@@ -54,6 +56,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { readonly 
   });
   // A buffer shared by all answers; a string would be encoded for each.
   let document: Buffer | undefined;
+  let compressed: Promise<Buffer> | undefined;
   app.decorate('openApiDocument', () => {
     if (document === undefined) {
       Object.assign(securitySchemes, ...app.olderVersions.map((version) => version.securitySchemes));
@@ -66,8 +69,14 @@ export async function registerOpenApi(app: FastifyInstance, options: { readonly 
     app.get(
       path,
       { schema: { hide: true } as never, config: { isReference: true, takesBasic: true } },
-      (_request, reply) =>
-        reply.type('application/json; charset=utf-8').header('cache-control', 'no-cache').send(app.openApiDocument()),
+      async (request, reply) => {
+        const plain = app.openApiDocument();
+        reply.type('application/json; charset=utf-8').headers({ 'cache-control': 'no-cache', vary: 'Accept-Encoding' });
+        if (!takesEncoding(request.headers['accept-encoding'], 'gzip')) return reply.send(plain);
+        // Compressed once: for each request it would be work that nothing bounds.
+        compressed ??= promisify(gzip)(plain);
+        return reply.header('content-encoding', 'gzip').send(await compressed);
+      },
     );
   }
 }

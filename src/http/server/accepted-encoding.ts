@@ -1,4 +1,4 @@
-// Parses Accept-Encoding (RFC 9110 section 12.5.3). Used where precompressed files are served.
+// Parses Accept-Encoding (RFC 9110 section 12.5.3).
 
 /** Whether the header names the encoding, or `*`, with a weight above zero. */
 export function takesEncoding(header: string | string[] | undefined, encoding: string): boolean {
