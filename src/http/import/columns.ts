@@ -75,7 +75,7 @@ export function roleText(role: Role): string {
 /** Names that reveal a column's role, in lower case without blanks; in several languages of loggers. */
 const knownNames: Readonly<Record<Exclude<RoleWord, 'ignore'>, RegExp>> = {
   timestamp:
-    /^(time_?stamp|date_?time|(date\/time|date_?and_?time|ts|epoch|unix(_?time)?|horodatage|zeitstempel|zeitpunkt|fecha_?y_?hora|data_?e_?hora|datum_?zeit|datum\/zeit|datum\/uhrzeit)$)/,
+    /^(time_?stamp|date_?time|(ts|epoch|unix(_?time)?|horodat(age|eur)|zeitstempel|zeitpunkt|marca_de_tiempo|date_?and_?time|datum_?zeit|(date|datum|fecha|data)(\/|_|_(et|e|y|und|en)_)(time|heure|hora|ora|uhrzeit|zeit|tijd))$)/,
   date: /^(date|datum|fecha|data|jour|day)$/,
   time: /^(time|uhrzeit|zeit|heure|hora|ora|tijd)$/,
   device: /^(device|device_?id|deviceid|node|node_?id|station|station_?id)$/,
@@ -127,7 +127,7 @@ export class ColumnGuesses {
     let parts = this.#parts.get(name);
     if (parts === undefined) {
       const { bare, unit } = splitUnit(name);
-      const plain = bare.toLowerCase().replace(/\s+/g, '_');
+      const plain = plainName(bare);
       const knownId = this.#knownFor(name.trim(), bare)?.id;
       parts = { unit, plain, word: wordFor(plain), knownId, ownId: idMadeOf(bare) };
       this.#parts.set(name, parts);
@@ -192,6 +192,14 @@ export function assertMapped(mapping: Mapping, columns: readonly Column[]): void
     throw new Refusal('malformed', `columns ${detail}.`, { faults: [{ pointer: '/columns', detail }] });
   }
 }
+
+/** Whether a column of this name has times, in whichever language of loggers. */
+export function isNameOfTimes(name: string): boolean {
+  const word = wordFor(plainName(splitUnit(name).bare));
+  return word === 'timestamp' || word === 'date' || word === 'time';
+}
+
+const plainName = (bare: string) => bare.toLowerCase().replace(/\s+/g, '_');
 
 function wordFor(plain: string): RoleWord | undefined {
   return roleWords.find((word) => word !== 'ignore' && knownNames[word].test(plain));

@@ -1,6 +1,7 @@
 // Detects the dialect of a CSV file from its first lines: delimiter, lines before the table, header line, decimal point
 // or comma. Called by import-plan.ts; the caller's settings take precedence.
 import { limits } from '../../config/limits.ts';
+import { isNameOfTimes } from './columns.ts';
 import { type CsvRecord, csvRecords } from './csv-records.ts';
 import { isClock, recogniseTimes } from './time-format.ts';
 import { type Decimal, isNumber } from './value-texts.ts';
@@ -32,7 +33,7 @@ export function sampleCsv(
   const delimiter = given.delimiter ?? bestDelimiter(rest, isWhole);
   const all = recordsOf(rest, delimiter, isWhole);
   const width = usualWidth(all);
-  const first = given.skip === undefined && width > 1 ? all.findIndex(({ fields }) => fields.length >= width) : 0;
+  const first = given.skip === undefined && width > 1 ? beginningOf(all, width) : 0;
   const table = all.slice(Math.max(0, first));
   const skip = given.skip ?? (first > 0 ? (table[0]?.line ?? 1) - 1 : 0);
   const head = table[0]?.fields ?? [];
@@ -85,6 +86,25 @@ function usualWidth(records: readonly CsvRecord[]): number {
     if (count > usual.count || (count === usual.count && width > usual.width)) usual = { width, count };
   }
   return usual.width;
+}
+
+/**
+ * Where the table begins: at the first line that is as wide as most. Loggers and spreadsheets fill up the lines before it, so
+ * a later one counts if it names a column of times, and no line before it has a time.
+ */
+function beginningOf(records: readonly CsvRecord[], width: number): number {
+  const first = records.findIndex(({ fields }) => fields.length >= width);
+  const isWide = ({ fields }: CsvRecord) => fields.length >= width;
+  const firstTime = records.findIndex((record, n) => n >= first && isWide(record) && record.fields.some(isTime));
+  const named = records.findIndex(
+    (record, n) => n >= first && n < firstTime && isWide(record) && record.fields.some(isNameOfTimes),
+  );
+  return named < 0 ? first : named;
+}
+
+function isTime(field: string): boolean {
+  const text = field.trim();
+  return isClock(text) || (!isNumber(text, 'point') && recogniseTimes([text]) !== undefined);
 }
 
 /** A header has words, but no values or times. */

@@ -319,6 +319,30 @@ suite('a preview', () => {
     assert.deepEqual([next.line, next.head_lines], [52, 1]);
   });
 
+  for (const [head, line] of [
+    ['Date/Heure;TC', '05/06/2024 10:00;1,5'],
+    ['Date et heure;TC', '05/06/2024 10:00;1,5'],
+    ['Date;Heure;TC', '05/06/2024;10:00;1,5'],
+    ['Fecha;TC', '05/06/2024 10:00;1,5'],
+    ['Fecha/Hora;TC', '05/06/2024 10:00;1,5'],
+    ['Fecha y hora;TC', '05/06/2024 10:00;1,5'],
+    ['Data e hora;TC', '05/06/2024 10:00;1,5'],
+    ['Data/ora;TC', '05/06/2024 10:00;1,5'],
+    ['Datum und Uhrzeit;TC', '05.06.2024 10:00;1,5'],
+    ['Datum;Uhrzeit;TC', '05.06.2024;10:00;1,5'],
+    ['Datum en tijd;TC', '05-06-2024 10:00;1,5'],
+    ['Horodateur (UTC);TC', '2024-06-05 10:00;1,5'],
+  ] as const) {
+    test(`finds the times under ${head.split(';').slice(0, -1).join(' and ')}, behind lines that tell of the logger`, async () => {
+      const lines = [line, line.replace('10:00', '10:01'), line.replace('10:00', '10:02')];
+      const text = `Station : Puits nord\nLogger;7;\n${head}\n${lines.join('\n')}\n`;
+      const { file, samples, from } = await look(text);
+      assert.equal(file.skip, 2);
+      assert.equal(from, t0);
+      assert.deepEqual(samples[0], { line: 4, device_id: 'd', sensor_id: 'TC', value: 1.5, timestamp: t0 });
+    });
+  }
+
   test('of what is broken says so line by line, and of very many lines the first', async () => {
     const { refused, refused_count } = await look(`time,TC\n${t0},1\n${t0},1,2\n"x,1\n${t0},2\n`);
     assert.equal(refused_count, 2);
