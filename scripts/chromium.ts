@@ -12,6 +12,7 @@ const quietFlags = [
   '--disable-sync',
 ];
 
-export function launchChromium(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: quietFlags });
+/** @param flags more of them, for what one caller alone needs. */
+export function launchChromium(executablePath: string, flags: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath, args: [...quietFlags, ...flags] });
 }

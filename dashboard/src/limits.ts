@@ -86,6 +86,8 @@ export const limits = {
   importRefusedShownMax: 100,
   /** Milliseconds for which an act can be undone. */
   undoMs: 8_000,
+  /** Milliseconds for which a button says that it has copied. */
+  copiedMs: 2_000,
   /** Toasts on screen at once. Beyond: the oldest goes. */
   toastsMax: 3,
   /** Part of a token's life after which it is renewed. */

@@ -26,29 +26,31 @@ export const screens: Readonly<Record<string, BrowserContextOptions>> = {
   'a dark phone': { ...phone, colorScheme: 'dark' },
 };
 
-export function launchBrowser(): Promise<Browser> {
-  return launchChromium(executablePath as string);
+export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
+  return launchChromium(executablePath as string, flags);
 }
 
 export interface Visit {
   readonly browser: Browser;
   readonly server: TestServer;
   readonly options?: BrowserContextOptions;
+  /** Another name under which the server is reached, such as http://fields.example:8080. */
+  readonly origin?: string;
   /** Complaints that the test is about, such as the browser's word on a refused login. */
   readonly expects?: RegExp;
 }
 
 /** Opens a page on the server's clock; afterwards there is nothing to complain of. */
 export async function visit(
-  { browser, server, options = desktop, expects }: Visit,
+  { browser, server, options = desktop, origin = server.url, expects }: Visit,
   use: (page: Page) => Promise<void>,
 ) {
-  const context = await browser.newContext({ baseURL: server.url, locale: 'en', ...options });
+  const context = await browser.newContext({ baseURL: origin, locale: 'en', ...options });
   const elsewhere: string[] = [];
   const complaints: string[] = [];
   await context.route('**/*', (route) => {
     const url = new URL(route.request().url());
-    if (url.origin === server.url || ['data:', 'blob:'].includes(url.protocol)) return route.continue();
+    if (url.origin === origin || ['data:', 'blob:'].includes(url.protocol)) return route.continue();
     elsewhere.push(url.href);
     return route.abort();
   });

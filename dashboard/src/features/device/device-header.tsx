@@ -15,6 +15,7 @@ import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
 import { Dialog } from '../../shared/form/dialog.tsx';
 import { EditableName } from '../../shared/form/editable-name.tsx';
 import { CopyButton } from '../../shared/page/copy-button.tsx';
+import { copyText } from '../../shared/page/copy-text.ts';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
@@ -152,8 +153,8 @@ function Actions({ device, rights, onChange }: DeviceHeaderProps) {
   const [dialog, setDialog] = useState<'qr' | 'edit' | 'remove'>();
   const address = `${window.location.origin}/devices/${encodeURIComponent(device.id)}`;
   const copyLink = async () => {
-    await navigator.clipboard?.writeText(address);
-    toasts.show({ text: words.linkCopied });
+    // Where the browser refuses, the link is there to be selected.
+    toasts.show({ text: (await copyText(address)) ? words.linkCopied : address });
   };
   const close = () => setDialog(undefined);
   return (

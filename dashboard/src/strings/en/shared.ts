@@ -11,6 +11,7 @@ export const shared = {
   loading: 'Loading …',
   copy: 'Copy',
   copied: 'Copied',
+  copyByHand: 'Copy this by hand: the browser refuses',
   optional: 'optional',
   none: 'none',
   id: 'Id',

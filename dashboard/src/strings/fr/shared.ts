@@ -12,6 +12,7 @@ export const shared: Strings['shared'] = {
   loading: 'Chargement …',
   copy: 'Copier',
   copied: 'Copié',
+  copyByHand: 'À copier à la main : le navigateur refuse',
   optional: 'facultatif',
   none: 'aucun',
   id: 'Identifiant',
