@@ -164,6 +164,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       restriction,
       dashboard: {
         files,
+        listening: { baseUrl: config.baseUrl, host: config.httpHost },
         facts: () => {
           clocks.look();
           const timeMs = clocks.isInDoubt ? undefined : clock.now();

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { make } from '../support/api/calls.ts';
 import { assertAccessible, launchBrowser, phone, signIn, skip, visit } from '../support/dashboard.ts';
 import { buildWhereStale } from '../support/dashboard-build.ts';
 import { TestServer } from '../support/test-server.ts';
@@ -30,7 +31,10 @@ describe('in a browser, on a plain address', { skip }, () => {
     await page.goto('/profile?tab=keys');
     await page.getByRole('button', { name: 'New key' }).first().click();
     await page.getByLabel('What it is for').fill(name);
-    await page.getByRole('dialog').getByRole('button', { name: /^(Make|Create)/ }).click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^(Make|Create)/ })
+      .click();
     return (await page.getByRole('dialog').locator('pre').innerText()).trim();
   }
 
@@ -65,5 +69,35 @@ describe('in a browser, on a plain address', { skip }, () => {
         await assertAccessible(page);
       });
     }
+  });
+
+  test('codes and lines name the address that others reach, where one came by one that they do not', async () => {
+    const elsewhere = await TestServer.start({ DUNDUN_BASE_URL: 'https://fields.example' });
+    await make(elsewhere, {
+      as: 'owner',
+      call: 'POST /devices',
+      json: { id: 'well', name: 'Well 1', sensors: [{ id: 's' }] },
+      expect: 204,
+    });
+    for (const options of [undefined, phone]) {
+      await visit({ browser, server: elsewhere, ...(options && { options }) }, async (page) => {
+        await signIn(page, 'owner', '/devices/well');
+        await page.getByRole('button', { name: 'Share' }).first().click();
+        await page.getByRole('menuitem', { name: 'QR code' }).click();
+        const label = page.getByRole('img', { name: 'QR code of https://fields.example/devices/well' });
+        await label.waitFor();
+        assert.match(await label.innerHTML(), />Well 1<.*>well</);
+        await assertAccessible(page);
+        const [file] = await Promise.all([
+          page.waitForEvent('download'),
+          page.getByRole('button', { name: 'Save' }).click(),
+        ]);
+        assert.equal(file.suggestedFilename(), 'well.svg');
+        await page.evaluate('window.print = () => { window.printed = document.documentElement.dataset.prints; }');
+        await page.getByRole('button', { name: 'Print' }).click();
+        assert.equal(await page.evaluate('window.printed'), 'label');
+      });
+    }
+    await elsewhere.stop();
   });
 });

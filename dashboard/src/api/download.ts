@@ -33,11 +33,16 @@ export async function download({ path, name, onBytes, signal }: Download): Promi
     });
   const given = /filename="([^"]+)"/.exec(answer.headers.get('content-disposition') ?? '')?.[1];
   const file = name ?? given ?? 'download';
+  saveFile(content, file);
+  return file;
+}
+
+/** Hands a file to the browser to be saved. */
+export function saveFile(content: Blob, name: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);
-  link.download = file;
+  link.download = name;
   link.click();
   // The browser has taken the file by then.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-  return file;
 }

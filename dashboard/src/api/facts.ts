@@ -18,6 +18,13 @@ export interface Facts {
   readonly tiles?: { readonly url: string; readonly attribution: string };
   /** Plain MQTT, and MQTT over TLS, where there are. */
   readonly mqtt: { readonly port?: number; readonly tlsPort?: number };
+  /** How others reach the service where it is another address than that of this browser; `isGuess`: perhaps. */
+  readonly reachable?: { readonly origin: string; readonly isGuess: boolean };
+}
+
+/** The address of the service for codes, links and lines that are used elsewhere, such as https://fields.example. */
+export function originFor(facts: Facts | undefined): string {
+  return facts?.reachable?.origin ?? window.location.origin;
 }
 
 /** Where programs reach MQTT: plain where it is on, else over TLS, else over WebSocket alone. */
@@ -31,7 +38,7 @@ export interface MqttDoor {
 export function mqttDoorOf(facts: Facts | undefined): MqttDoor | undefined {
   if (facts === undefined) return undefined;
   const { port, tlsPort } = facts.mqtt;
-  const { hostname, host, protocol } = window.location;
+  const { hostname, host, protocol } = new URL(originFor(facts));
   if (port !== undefined) return { address: `${hostname}:${port}`, options: `-h ${hostname} -p ${port}` };
   if (tlsPort !== undefined)
     return { address: `mqtts://${hostname}:${tlsPort}`, options: `-h ${hostname} -p ${tlsPort} --tls-use-os-certs` };

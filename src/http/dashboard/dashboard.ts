@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type Asset, type DashboardFiles, encodingFor } from './dashboard-files.ts';
+import { type Listening, reachableOrigin } from './reachable-origin.ts';
 
 const hidden = { hide: true } as never;
 
@@ -17,12 +18,17 @@ export interface Dashboard {
   /** Absent where it is not built. */
   readonly files: DashboardFiles | undefined;
   readonly facts: () => DashboardFacts;
+  /** Where the service is. */
+  readonly listening: Listening;
 }
 
-export function registerDashboard(app: FastifyInstance, { files, facts }: Dashboard): void {
-  app.get('/dashboard.json', { schema: hidden }, (_request, reply) =>
-    reply.header('cache-control', 'no-store').send({ version: packageJson.version, ...facts() }),
-  );
+export function registerDashboard(app: FastifyInstance, { files, facts, listening }: Dashboard): void {
+  app.get('/dashboard.json', { schema: hidden }, (request, reply) => {
+    const reachable = reachableOrigin(request, listening);
+    return reply
+      .header('cache-control', 'no-store')
+      .send({ version: packageJson.version, ...facts(), ...(reachable && { reachable }) });
+  });
   if (files === undefined) return;
   const policy = contentPolicy(facts().tiles?.url);
   app.get('/', { schema: hidden }, (_request, reply) => sendPage(reply, files, policy));

@@ -2,9 +2,10 @@
 // paths.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import type { Env } from '../../../src/config/env.ts';
 import { readDashboard } from '../../../src/http/dashboard/dashboard-files.ts';
 import { TestServer } from '../../support/test-server.ts';
 
@@ -127,6 +128,51 @@ describe('the dashboard is served', () => {
       passwordLengthMin: 8,
       tiles: { url: 'https://{s}.tiles.example/{z}/{x}/{y}.png', attribution: '© Tiles' },
     });
+  });
+});
+
+describe('the dashboard hears how others reach the service', () => {
+  const own = Object.values(networkInterfaces())
+    .flat()
+    .find((one) => one?.family === 'IPv4' && !one.internal)?.address;
+  const reachable = async (settings: Env, { host, from = '127.0.0.1' }: { host?: string; from?: string } = {}) => {
+    const server = await TestServer.start(settings);
+    const headers = host === undefined ? {} : { host };
+    const { body } = await server.send('GET', '/dashboard.json', { headers, from });
+    const { http } = server.running.ports;
+    await server.stop();
+    return { told: body.reachable, http };
+  };
+
+  test('by the setting, where there is one, whoever asks', async () => {
+    const { told } = await reachable({ DUNDUN_BASE_URL: 'https://fields.example/dundun' }, { host: 'x.example' });
+    assert.deepEqual(told, { origin: 'https://fields.example', isGuess: false });
+  });
+
+  test('by the address of the machine, where somebody at it asks', {
+    skip: own === undefined && 'No network',
+  }, async () => {
+    for (const name of ['localhost', '127.0.0.1']) {
+      const { told } = await reachable({ DUNDUN_HTTP_HOST: '0.0.0.0' }, { host: `${name}:8080` });
+      assert.equal(told.isGuess, true);
+      assert.match(told.origin, /^http:\/\/\d+\.\d+\.\d+\.\d+:8080$/);
+      assert.doesNotMatch(told.origin, /127\.0/);
+    }
+  });
+
+  test('not at all, where others ask, by another name, or nobody else gets in', async () => {
+    const all = { DUNDUN_HTTP_HOST: '0.0.0.0' };
+    const byName = await reachable(all, { host: 'fields.example' });
+    assert.equal(byName.told, undefined);
+    const malformed = await reachable(all, { host: 'local host' });
+    assert.equal(malformed.told, undefined);
+    const loopback = await reachable({}, { host: 'localhost' });
+    assert.equal(loopback.told, undefined);
+    if (own === undefined) return;
+    const server = await TestServer.start(all);
+    const answer = await fetch(`http://${own}:${server.running.ports.http}/dashboard.json`);
+    assert.equal(((await answer.json()) as { reachable?: unknown }).reachable, undefined);
+    await server.stop();
   });
 });
 

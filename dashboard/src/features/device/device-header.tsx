@@ -5,6 +5,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, call, callPage, type Device } from '../../api/client.ts';
+import { factsQuery, originFor } from '../../api/facts.ts';
 import { filterValue } from '../../api/filter-value.ts';
 import { countDatapoints } from '../../api/history.ts';
 import { keys } from '../../api/query-keys.ts';
@@ -14,13 +15,14 @@ import { useDeviceChange } from '../../shared/device/use-device-change.ts';
 import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
 import { Dialog } from '../../shared/form/dialog.tsx';
 import { EditableName } from '../../shared/form/editable-name.tsx';
+import { AddressNote } from '../../shared/page/address-note.tsx';
 import { CopyButton } from '../../shared/page/copy-button.tsx';
 import { copyText } from '../../shared/page/copy-text.ts';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
-import { QrCode } from './connect/qr-code.tsx';
+import { QrLabel } from './connect/qr-label.tsx';
 import { DeviceForm } from './device-form.tsx';
 import classes from './device-header.module.css';
 import type { DeviceSearch } from './device-search.ts';
@@ -151,7 +153,8 @@ function MoreMenu({ device, onEdit, onRemove }: MoreMenuProps) {
 function Actions({ device, rights, onChange }: DeviceHeaderProps) {
   const { device: words } = useStrings();
   const [dialog, setDialog] = useState<'qr' | 'edit' | 'remove'>();
-  const address = `${window.location.origin}/devices/${encodeURIComponent(device.id)}`;
+  const { data: facts } = useQuery(factsQuery);
+  const address = `${originFor(facts)}/devices/${encodeURIComponent(device.id)}`;
   const copyLink = async () => {
     // Where the browser refuses, the link is there to be selected.
     toasts.show({ text: (await copyText(address)) ? words.linkCopied : address });
@@ -183,7 +186,8 @@ function Actions({ device, rights, onChange }: DeviceHeaderProps) {
         onRemove={rights.mayDelete ? () => setDialog('remove') : undefined}
       />
       <Dialog opened={dialog === 'qr'} onClose={close} title={words.qrTitle}>
-        <QrCode text={address} />
+        <QrLabel text={address} name={device.name ?? device.id} id={device.id} />
+        <AddressNote />
       </Dialog>
       <DeviceForm device={device} rights={rights} isOpen={dialog === 'edit'} onClose={close} />
       <RemoveDevice device={device} isOpen={dialog === 'remove'} onClose={close} />

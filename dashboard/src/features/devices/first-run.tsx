@@ -5,12 +5,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useId, useState } from 'react';
 import { api, call, type Device, type Schemas } from '../../api/client.ts';
-import { factsQuery, mqttDoorOf } from '../../api/facts.ts';
+import { factsQuery, mqttDoorOf, originFor } from '../../api/facts.ts';
 import { guestAccessQuery } from '../../api/guest-access.ts';
 import { keys } from '../../api/query-keys.ts';
 import { session } from '../../api/session.ts';
 import { useSession } from '../../api/use-session.ts';
 import { GuestAccessChoice } from '../../shared/account/guest-access.tsx';
+import { AddressNote } from '../../shared/page/address-note.tsx';
 import { CodeBlock } from '../../shared/page/code-block.tsx';
 import { CopyButton } from '../../shared/page/copy-button.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
@@ -100,8 +101,9 @@ function PushNow() {
     queryFn: () => call(api.GET('/api/v2/devices', { params: { query: { limit: 1, offset: 0 } } })),
   });
   const device = first.data?.find(({ sensors }) => sensors.some(({ last_value }) => last_value !== undefined));
-  const lines = curlLines(state.status === 'user' ? '$TOKEN' : undefined);
-  const copied = curlLines(session.token);
+  const { data: facts } = useQuery(factsQuery);
+  const lines = curlLines(originFor(facts), state.status === 'user' ? '$TOKEN' : undefined);
+  const copied = curlLines(originFor(facts), session.token);
   return (
     <Way title={firstRun.pushTitle} words={firstRun.pushWords}>
       <CodeBlock text={lines} copied={copied} />
@@ -154,8 +156,8 @@ function Gateway() {
       <dl className={classes.facts}>
         <dt>{firstRun.address}</dt>
         <dd>
-          {window.location.origin}
-          <CopyButton text={window.location.origin} />
+          {originFor(facts)}
+          <CopyButton text={originFor(facts)} />
         </dd>
         <dt>{firstRun.mqtt}</dt>
         <dd>
@@ -165,13 +167,14 @@ function Gateway() {
         <dt>{firstRun.account}</dt>
         <dd>{state.status === 'user' ? state.username : firstRun.accountGuest}</dd>
       </dl>
+      <AddressNote />
     </Way>
   );
 }
 
 /** Makes a device with a sensor, and pushes a value. */
-function curlLines(token: string | undefined): string {
-  const post = `curl -X POST ${window.location.origin}/api/v2/devices`;
+function curlLines(origin: string, token: string | undefined): string {
+  const post = `curl -X POST ${origin}/api/v2/devices`;
   const json = `-H 'Content-Type: application/json'`;
   const bearer = token === undefined ? '' : ` \\\n  -H "Authorization: Bearer ${token}"`;
   const device = JSON.stringify({ id: 'field-3', name: 'Field 3', sensors: [{ id: 'TC', unit: '°C' }] });

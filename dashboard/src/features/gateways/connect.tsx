@@ -1,8 +1,9 @@
 // How a gateway is connected: addresses, account, and the lines that push a value and say that it is there.
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { factsQuery, mqttDoorOf } from '../../api/facts.ts';
+import { factsQuery, mqttDoorOf, originFor } from '../../api/facts.ts';
 import { useSession } from '../../api/use-session.ts';
+import { AddressNote } from '../../shared/page/address-note.tsx';
 import { CodeBlock } from '../../shared/page/code-block.tsx';
 import { CopyButton } from '../../shared/page/copy-button.tsx';
 import { Section } from '../../shared/page/section.tsx';
@@ -16,7 +17,7 @@ export function Connect({ gateway }: { readonly gateway: Gateway }) {
   const { data: facts } = useQuery(factsQuery);
   const { port, tlsPort } = facts?.mqtt ?? {};
   const door = mqttDoorOf(facts);
-  const { hostname, origin } = window.location;
+  const { hostname, origin } = new URL(originFor(facts));
   const username = state.status === 'user' ? state.username : undefined;
   const rows = [
     ...(port === undefined && tlsPort !== undefined ? [] : [[gateways.mqttAddress, door?.address ?? '']]),
@@ -37,6 +38,7 @@ export function Connect({ gateway }: { readonly gateway: Gateway }) {
           </div>
         ))}
       </dl>
+      <AddressNote />
       {door?.options !== undefined && (
         <CodeBlock text={publishLines({ gateway: gateway.id, options: door.options, username })} />
       )}

@@ -104,12 +104,3 @@ export function pictureOf(plot: uPlot, series: readonly ChartSeries[], tokens: C
   }
   return new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
 }
-
-export function saveFile(content: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  // The browser has the content by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}

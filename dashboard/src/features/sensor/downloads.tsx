@@ -1,6 +1,7 @@
 // What is shown, to keep: CSV of the lines as drawn, every datapoint of the span, an image of the chart.
 import { Button, Menu } from '@mantine/core';
 import type uPlot from 'uplot';
+import { saveFile } from '../../api/download.ts';
 import type { SensorHistory } from '../../api/history.ts';
 import type { ChartSeries } from '../../shared/chart/chart-series.ts';
 import { useColorTokens } from '../../shared/chart/color-tokens.ts';
@@ -10,7 +11,7 @@ import { Icon } from '../../shared/page/icon.tsx';
 import { problemWords } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
-import { csvOf, pictureOf, readAllAsCsv, saveFile } from './download.ts';
+import { csvOf, pictureOf, readAllAsCsv } from './download.ts';
 
 export interface DownloadsProps {
   readonly place: SensorChoice | undefined;

@@ -16,6 +16,8 @@ export const device = {
   linkCopied: 'The address is copied.',
   people: 'Share with people',
   qr: 'QR code',
+  qrSave: 'Save',
+  qrPrint: 'Print',
   qrTitle: 'Scan to open this device',
   qrLabel: (address: string) => `QR code of ${address}`,
   menu: 'More about this device',

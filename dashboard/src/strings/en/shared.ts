@@ -11,6 +11,8 @@ export const shared = {
   loading: 'Loading …',
   copy: 'Copy',
   copied: 'Copied',
+  addressGuessed:
+    'This is the address of the machine itself, because you came by one that works here alone. If others use another one, an operator sets DUNDUN_BASE_URL.',
   copyByHand: 'Copy this by hand: the browser refuses',
   optional: 'optional',
   none: 'none',

@@ -16,6 +16,8 @@ export const device: Strings['device'] = {
   linkCopied: 'L’adresse est copiée.',
   people: 'Partager avec des personnes',
   qr: 'Code QR',
+  qrSave: 'Enregistrer',
+  qrPrint: 'Imprimer',
   qrTitle: 'Scannez pour ouvrir cet appareil',
   qrLabel: (address) => `Code QR de ${address}`,
   menu: 'Plus sur cet appareil',

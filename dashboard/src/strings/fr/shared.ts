@@ -12,6 +12,8 @@ export const shared: Strings['shared'] = {
   loading: 'Chargement …',
   copy: 'Copier',
   copied: 'Copié',
+  addressGuessed:
+    'C’est l’adresse de la machine elle-même, car vous êtes venu par une adresse qui ne vaut qu’ici. Si d’autres en utilisent une autre, un opérateur règle DUNDUN_BASE_URL.',
   copyByHand: 'À copier à la main : le navigateur refuse',
   optional: 'facultatif',
   none: 'aucun',

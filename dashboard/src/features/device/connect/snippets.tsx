@@ -3,9 +3,10 @@ import { Group, NativeSelect, SegmentedControl, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Device } from '../../../api/client.ts';
-import { factsQuery, mqttDoorOf } from '../../../api/facts.ts';
+import { factsQuery, mqttDoorOf, originFor } from '../../../api/facts.ts';
 import type { LiveDatapoint } from '../../../api/use-live.ts';
 import { formatValue } from '../../../shared/device/value.tsx';
+import { AddressNote } from '../../../shared/page/address-note.tsx';
 import { CodeBlock } from '../../../shared/page/code-block.tsx';
 import { useLocale } from '../../../strings/strings.ts';
 import { type Language, languages, linesFor } from './snippet-lines.ts';
@@ -28,7 +29,7 @@ export function Snippets({ device, arrived }: SnippetsProps) {
   const isWebSocketAlone = door !== undefined && door.options === undefined;
   if (sensor === undefined) return <Text c="dimmed">{words.snippetsNone}</Text>;
   const lines = linesFor(language, {
-    origin: window.location.origin,
+    origin: originFor(facts),
     mqttOptions: door?.options ?? '',
     ...{ device: device.id, sensor, needsKey: !isOpen },
   });
@@ -56,6 +57,7 @@ export function Snippets({ device, arrived }: SnippetsProps) {
         />
       </Group>
       <CodeBlock text={lines} />
+      <AddressNote />
       <div className={classes.arrival} role="status" data-arrived={arrived !== undefined || undefined}>
         <span className={classes.dot} />
         {arrived === undefined ? (
