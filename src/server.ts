@@ -245,6 +245,7 @@ async function makeMqtt(parts: {
     sessionExpiryMs: config.mqttSessionExpiryMs,
     server: () => server,
   });
+  domain.onRetainedRemoved((count) => stored.noteRetainedRemoved(count));
   const duplicates = new DuplicateDetector({
     clock: domain.clocks.forAge,
     stored: engine.commitLog,

@@ -62,6 +62,8 @@ export const limits = {
   /** Days after which a key ends, as offered: a month, a year. */
   keyMonthDays: 30,
   keyYearDays: 365,
+  /** Milliseconds for which a device answers by the id that it had before, as the server has it. */
+  formerIdMs: 365 * 24 * 3_600_000,
   /** Milliseconds without a key before a search is sent. */
   searchPauseMs: 200,
   /** Hits of each kind the search shows. */

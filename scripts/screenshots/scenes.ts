@@ -84,6 +84,7 @@ function recordsOf(house: House): Readonly<Record<string, Scene>> {
     'device-activity': tab('activity'),
     'device-about': { path, act: (page) => page.getByRole('heading', { name: 'About' }).scrollIntoViewIfNeeded() },
     'device-edit': { path, act: choose('More about this device', 'Edit device') },
+    'device-id': { path, act: choose('More about this device', 'Change the id') },
     'device-delete': { path, act: choose('More about this device', 'Delete device') },
     'device-qr': { path, act: choose('Share', 'QR code') },
     'device-sensor-new': { path, act: press('Add sensor') },
@@ -94,6 +95,7 @@ function recordsOf(house: House): Readonly<Record<string, Scene>> {
       path: `${path}/sensors/${sensor}?span=24h&edit=true`,
       act: press('All that is shown'),
     },
+    'sensor-id': { path: `${path}/sensors/${sensor}`, act: choose('More about this sensor', 'Change the id') },
     'sensor-calibrate': { path: `${path}/sensors/${sensor}`, act: choose('More about this sensor', 'Calibrate') },
     ...(house === 'many' ? {} : namedOnce(gateway)),
     'import-device': {

@@ -1163,6 +1163,28 @@ export const limits = {
   sessionAgentCharsMax: 256,
   /** Days in which a handed-over device can be given back, or its shares restored. */
   handoverDays: 30,
+  /** Days for which a device that got another id answers by the one before. */
+  formerIdDays: 365,
+  /** Former ids by which a device, or a sensor, may answer at once. Beyond: 422. */
+  formerIdsMax: 5,
+  /** The same for all sensors of a device. Beyond: 422. */
+  formerSensorIdsMax: 200,
+  /** API keys, rules and projects of a device's owner, of each, that name it and follow it to another id in one commit. Beyond: 422. */
+  renameFollowersMax: 100,
+  /** Their texts, bytes. Beyond: 422. */
+  renameFollowersBytesMax: 512 * KIB,
+  /** Devices that are being given another id at once, with what follows. Beyond: 503. */
+  renamesUnderWayMax: 2,
+  /** Ids in all projects that follow in one commit: 100 ms of the writer. Beyond: 422. */
+  renameProjectIdsMax: 20_000,
+  /** Times a day that a device, or one of its sensors, gets another id. Beyond: 429. */
+  renamesPerDeviceMax: 5,
+  /** Times a day that a user (guests: an address) gives devices and sensors other ids. Beyond: 429. */
+  renamesPerUserMax: 50,
+  /** Devices, and users, whose changes of ids are counted. Beyond: those of the one counted longest ago start at zero. */
+  renamesTrackedMax: 2_000,
+  /** Memory for former ids that were asked for and where they lead, bytes. Beyond: they are looked up again. */
+  formerIdsCachedBytesMax: 256 * KIB,
   /** A file of users to be imported, bytes. Beyond: it is refused. */
   importBytesMax: 64 * MIB,
   /** Lifetime of a token of version 2, seconds (spec 5.3). */

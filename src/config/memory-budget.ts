@@ -112,6 +112,7 @@ function remembered(l: Limits): MemoryPart[] {
           'usersCachedBytesMax',
           'keysCachedBytesMax',
           'tokensCachedBytesMax',
+          'formerIdsCachedBytesMax',
         ] as const),
         ...(['gatewaysCachedBytesMax', 'ruleBytesMax', 'watchValueBytesMax', 'liveFilterBytesMax'] as const),
         ...(['storedSessionBytesMax', 'storedMatchesBytesMax', 'duplicateSessionBytesMax'] as const),
@@ -172,6 +173,14 @@ function keptInMaps(l: Limits): MemoryPart[] {
           2 * l.accountMailsTrackedMax) *
         entryBytes,
       of: [],
+      isHeap: true,
+    },
+    { what: 'how often ids were changed', bytes: 2 * l.renamesTrackedMax * entryBytes, of: [], isHeap: true },
+    {
+      what: 'what follows devices to other ids',
+      // As it was and as it will be, parsed, and as the statement.
+      bytes: l.renamesUnderWayMax * 6 * l.renameFollowersBytesMax,
+      of: ['renameFollowersBytesMax'],
       isHeap: true,
     },
     {

@@ -76,6 +76,8 @@ const scaled = {
   refusedOriginsMax: [100, 200, 1_000],
   registrationAddressesMax: [125, 250, 1_000],
   accountMailsTrackedMax: [50, 100, 400],
+  renamesTrackedMax: [50, 100, 400],
+  renameFollowersBytesMax: [48 * KIB, 96 * KIB, 256 * KIB],
   gatewaysSeenMax: [500, 1_000, 5_000],
   strangerAllowancesMax: [500, 1_000, 5_000],
   keysCachedMax: [500, 1_000, 3_000],

@@ -19,6 +19,7 @@ import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { Devices } from '../domain/devices/devices.ts';
 import type { DropLog } from '../domain/devices/drop-log.ts';
 import type { Handovers } from '../domain/devices/handovers.ts';
+import type { Renaming } from '../domain/devices/renaming.ts';
 import type { Sharing } from '../domain/devices/sharing.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { RefusedCalls } from '../domain/gateways/refused-calls.ts';
@@ -29,6 +30,7 @@ import type { Notifications } from '../domain/notifications/rules/notifications.
 import type { PermissionQueries } from '../domain/permissions/permission-queries.ts';
 import type { Projects } from '../domain/projects/projects.ts';
 import type { Quotas } from '../domain/quotas/quotas.ts';
+import type { SensorRenaming } from '../domain/sensors/sensor-renaming.ts';
 import type { Sensors } from '../domain/sensors/sensors.ts';
 import type { ClockConfirmation } from '../domain/settings/clock-confirmation.ts';
 import type { GuestAccessSetting } from '../domain/settings/guest-access.ts';
@@ -40,6 +42,8 @@ export interface Services {
   readonly devices: Devices;
   readonly handovers: Handovers;
   readonly sensors: Sensors;
+  readonly renaming: Renaming;
+  readonly sensorRenaming: SensorRenaming;
   readonly actuators: Actuators;
   readonly actuatorHistory: ActuatorHistory;
   readonly gateways: Gateways;

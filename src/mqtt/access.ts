@@ -1,5 +1,6 @@
 // Decides who may receive a message and who may publish messages that only clients exchange (contract 8). The decision is
 // made at each delivery, by the same permission function as for HTTP (I6).
+import type { Device } from '../domain/devices/device.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { GuestAccess, Permissions, ProtectedRecord } from '../domain/permissions/permission.ts';
@@ -7,7 +8,7 @@ import { scope } from '../domain/scopes.ts';
 import type { Actor, UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
 import type { ClientSession, QoS, Sessions } from './sessions.ts';
-import { matchesFilter, matchesForm, parseTopic, type Topic } from './topics.ts';
+import { idsNamedBy, type Levels, matchesFilter, matchesForm, parseTopic, type Topic, withIds } from './topics.ts';
 
 /** What decides about a topic's messages, besides the subscriber: the record it belongs to, and whether guests may read. */
 export interface GrantFacts {
@@ -67,12 +68,31 @@ export class Access {
     return isStill(device, message.device) && isStill(part, message.part);
   }
 
-  /** The highest QoS in which a message on this topic may be sent to the session now; undefined: not at all. */
-  grantedQos(session: ClientSession, topic: string): QoS | undefined {
+  /**
+   * The highest QoS in which a message on this topic may be sent to the session now; undefined: not at all. `exactLevels`:
+   * levels that filters must name (`matchesForm`). `device`: the one of the topic, where the caller has it; otherwise it must
+   * be in memory by the id in the topic.
+   */
+  grantedQos(
+    session: ClientSession,
+    topic: string,
+    { exactLevels, device }: { readonly exactLevels?: Levels | undefined; readonly device?: Device } = {},
+  ): QoS | undefined {
     // The permission is checked before the filters: subscribers to everything often may read little of it, and some
     // have a thousand filters.
-    if (topic.startsWith('$') || !this.#mayRead(session, parseTopic(topic))) return undefined;
-    return highestQos(session, topic);
+    if (topic.startsWith('$') || !this.#mayRead(session, parseTopic(topic), device)) return undefined;
+    return highestQos(session, topic, exactLevels);
+  }
+
+  /** The filter by the ids that its device and sensor have now; undefined where it names them so, or names none. */
+  async presentFilter(filter: string): Promise<string | undefined> {
+    const named = idsNamedBy(filter);
+    const device = named && (await this.#directory.find(named.device));
+    if (named === undefined || device === undefined) return undefined;
+    const sensor = named.sensor === undefined ? undefined : (device.sensors.get(named.sensor)?.id ?? named.sensor);
+    return device.id === named.device && sensor === named.sensor
+      ? undefined
+      : withIds(filter, { device: device.id, sensor });
   }
 
   /** What decides about messages on this topic now. */
@@ -88,7 +108,12 @@ export class Access {
    * object: devices with their shares, gateways and actors are never changed, but replaced before the change is
    * acknowledged.
    */
-  grant(session: ClientSession, topic: string, facts: GrantFacts, earlier: Grant | undefined): Grant {
+  grant(
+    session: ClientSession,
+    { topic, exactLevels }: { readonly topic: string; readonly exactLevels?: Levels | undefined },
+    facts: GrantFacts,
+    earlier: Grant | undefined,
+  ): Grant {
     if (
       earlier !== undefined &&
       earlier.session === session &&
@@ -99,7 +124,7 @@ export class Access {
     )
       return earlier;
     const { actor, filterChanges } = session;
-    return { session, qos: this.grantedQos(session, topic), facts, actor, filterChanges };
+    return { session, qos: this.grantedQos(session, topic, { exactLevels }), facts, actor, filterChanges };
   }
 
   /**
@@ -121,9 +146,9 @@ export class Access {
     return (this.#permissions.scopesOf(actor, device) & scope.dataView) !== 0;
   }
 
-  #mayRead(session: ClientSession, topic: Topic): boolean {
+  #mayRead(session: ClientSession, topic: Topic, known?: Device): boolean {
     if (topic.kind === 'sensor' || topic.kind === 'actuator') {
-      const device = this.#directory.peek(topic.device);
+      const device = known ?? this.#directory.peek(topic.device);
       return device !== undefined && (this.#permissions.scopesOf(session.actor, device) & scope.dataView) !== 0;
     }
     return this.#mayRelay(session, topic);
@@ -164,10 +189,10 @@ function isStill(record: { readonly key: number } | undefined, key: number | und
  * A message is sent once in each form of its topic; a client gets the forms that its filters ask for. Where several
  * filters match, the highest QoS counts [MQTT-3.3.5-1].
  */
-function highestQos(session: ClientSession, topic: string): QoS | undefined {
+function highestQos(session: ClientSession, topic: string, exactLevels: Levels | undefined): QoS | undefined {
   let highest: QoS | undefined;
   for (const [filter, qos] of session.filters) {
-    if (qos <= (highest ?? -1) || !matchesForm(filter, topic) || !matchesFilter(filter, topic)) continue;
+    if (qos <= (highest ?? -1) || !matchesForm(filter, topic, exactLevels) || !matchesFilter(filter, topic)) continue;
     highest = qos;
   }
   return highest;

@@ -16,6 +16,7 @@ import type { AnswerOrder } from './answer-order.ts';
 import type { MessageKind, OutgoingPublish, PublishRouter } from './subscribers/delivery.ts';
 import type { Deliver } from './subscribers/recipients.ts';
 import { type HandOut, Subscribers } from './subscribers/subscribers.ts';
+import { keyOf, type Levels } from './topics.ts';
 
 // Otherwise mqtt-packet allocates a buffer for each of 65 536 numbers with the first packet: seven megabytes.
 writeToStream.cacheNumbers = false;
@@ -124,11 +125,13 @@ export class Broker extends Aedes implements PublishRouter {
     return this.#filterCount > 0 || this.#sessionMessages.storedFilters > 0;
   }
 
-  wants(topic: string, { qos, retain, user }: MessageKind): boolean {
+  wants(topic: string, { qos, retain, user, exactLevels }: MessageKind): boolean {
     // `hasSubscribers` includes the permission of the users, so that sessions that may not receive the message cost
     // almost nothing.
     return (
-      retain || this.subscribersOf(topic) > 0 || (qos > 0 && this.#sessionMessages.hasSubscribers({ topic, user }))
+      retain ||
+      this.subscribersOf(topic, exactLevels) > 0 ||
+      (qos > 0 && this.#sessionMessages.hasSubscribers({ topic, user, exactLevels }))
     );
   }
 
@@ -140,11 +143,12 @@ export class Broker extends Aedes implements PublishRouter {
    */
   route(message: OutgoingPublish): Promise<void> {
     const packet = new BrokerPacket({ cmd: 'publish', dup: false, ...message }, this);
-    const { device, part, user, isOfGuest, setting } = message;
+    const { device, part, user, isOfGuest, setting, exactLevels } = message;
     if (device !== undefined) Object.assign(packet, part === undefined ? { device } : { device, part });
     if (user !== undefined) Object.assign(packet, { user });
     if (isOfGuest === true) Object.assign(packet, { isOfGuest });
     if (setting !== undefined) Object.assign(packet, { setting });
+    if (exactLevels !== undefined) Object.assign(packet, { exactLevels });
     const stored = this.#store(packet);
     // `#advance` handles the error; this handler only prevents an unhandled rejection until then.
     stored?.catch(() => {});
@@ -185,12 +189,13 @@ export class Broker extends Aedes implements PublishRouter {
     super.unsubscribe(filter, deliver, done as () => void);
   }
 
-  subscribersOf(topic: string): number {
+  subscribersOf(topic: string, exactLevels?: Levels): number {
     if (this.#filterCount === 0) return 0;
-    const known = this.#wanted.get(topic);
+    const key = keyOf(topic, exactLevels);
+    const known = this.#wanted.get(key);
     if (known !== undefined) return known;
-    const count = this.#subscribers.count(topic);
-    this.#wanted.set(topic, count);
+    const count = this.#subscribers.count(topic, exactLevels);
+    this.#wanted.set(key, count);
     return count;
   }
 

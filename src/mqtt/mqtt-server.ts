@@ -80,6 +80,7 @@ export class MqttServer {
       settings: () => this.#downlinks,
     });
     this.#downlinks = new GatewayDownlinks({
+      ages: parts.clocks.forAge,
       ...parts,
       sessions: this.sessions,
       access: this.access,
@@ -92,7 +93,7 @@ export class MqttServer {
       ...parts,
       retained: parts.stored,
       access: this.access,
-      clear: (topic) => this.#delivery.clear(topic),
+      clear: (topic, device) => this.#delivery.clear(topic, device),
       isUnderWay: (client, published) => isUnderWay(parts.stored, client, published),
     });
     this.#fastPath = this.#makeFastPath();
@@ -136,6 +137,7 @@ export class MqttServer {
     });
     this.#listeners = new Listeners({ ...parts, accept: (socket, address) => this.#accept(socket, address) });
     this.#delivery = new Delivery({
+      ages: parts.clocks.forAge,
       router: this.#broker,
       directory: parts.directory,
       bounds: limits,
@@ -149,6 +151,7 @@ export class MqttServer {
     const { stored, writer, feed } = this.#parts;
     prepareStored(stored, {
       prepare: (message) => this.access.prepare(message),
+      presentFilter: (filter) => this.access.presentFilter(filter),
       mayReplay: (session, topic) => this.#downlinks.mayReplay(session, topic),
       sessionOf: (clientId) => this.sessions.holderOf(clientId),
       isHeld: (clientId, packet) => this.#forwarding.isHeld(clientId, packet),

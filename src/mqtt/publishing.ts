@@ -29,7 +29,7 @@ import { jsonOfPayload, messageOfBareNumber, withoutNuls } from './payload.ts';
 import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
 import { type Fingerprint, publishFingerprint, topicHash } from './repeats/fingerprint.ts';
 import type { ClientSession } from './sessions.ts';
-import { bothForms, isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
+import { actuatorTopic, bothForms, isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
 
 /** A PUBLISH as the broker hands it over. */
 export interface Published {
@@ -153,7 +153,7 @@ export class Publishing {
     try {
       while (session.clearing !== undefined) await session.clearing;
       if (isClearing(published)) {
-        const cleared = this.#clear(session, topic, published.topic);
+        const cleared = this.#clear(session, topic);
         // Later settings wait for its end, whatever the result.
         session.clearing = cleared.catch(() => {});
         await cleared;
@@ -206,15 +206,12 @@ export class Publishing {
   }
 
   /** Removes the retained message of an actuator, after all settings of this session made before. */
-  async #clear(
-    session: ClientSession,
-    { device, actuator }: Topic & { kind: 'actuator' },
-    topic: string,
-  ): Promise<void> {
+  async #clear(session: ClientSession, { device, actuator }: Topic & { kind: 'actuator' }): Promise<void> {
     try {
-      await this.#parts.actuators.requireSet(session.actor, device, actuator);
+      const set = await this.#parts.actuators.requireSet(session.actor, device, actuator);
       await session.setting;
-      await this.#parts.clear(topic);
+      // Retained under the present id, whichever was published to.
+      await this.#parts.clear(actuatorTopic(set.device.id, set.actuator.id), set.device);
     } finally {
       session.clearing = undefined;
     }
@@ -359,7 +356,7 @@ export type RetainedQuota = Pick<MqttSessions, 'capacityToRetain'>;
 
 export interface PublishingParts {
   /** Removes the retained message of a topic. */
-  readonly clear: (topic: string) => Promise<void>;
+  readonly clear: (topic: string, device: Device) => Promise<void>;
   /** Whether an identical QoS 2 message came before and awaits its PUBREL. */
   readonly isUnderWay: (client: Client, published: Published) => Promise<boolean>;
   readonly retained: RetainedQuota;

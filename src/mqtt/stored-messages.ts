@@ -5,6 +5,7 @@ import type { PublishPacket } from 'aedes';
 import type { MqttSessions, PacketClient, StoredPacket } from '../domain/ports/mqtt-sessions.ts';
 import type { Published } from './publishing.ts';
 import type { ClientSession } from './sessions.ts';
+import { isOfDevice, withIdsOf } from './topics.ts';
 
 /** A filter that no client can subscribe to. */
 export const placeholder = '\0session';
@@ -26,6 +27,8 @@ export interface StoredRules {
     readonly part?: number;
     readonly user?: number;
   }) => Promise<boolean>;
+  /** The filter by present ids, where it names a device by a former one. */
+  readonly presentFilter: (filter: string) => Promise<string | undefined>;
   /** Whether a message that waits may still be given to the session. */
   readonly mayReplay: (session: ClientSession | undefined, topic: string) => Promise<boolean>;
   readonly sessionOf: (clientId: string) => ClientSession | undefined;
@@ -34,7 +37,10 @@ export interface StoredRules {
 }
 
 /** Wraps the store for aedes, which reads streams of Node.js: each message is prepared before it is returned. */
-export function prepareStored(stored: MqttSessions, { prepare, mayReplay, sessionOf, isHeld }: StoredRules): void {
+export function prepareStored(
+  stored: MqttSessions,
+  { prepare, presentFilter, mayReplay, sessionOf, isHeld }: StoredRules,
+): void {
   const outgoing = stored.outgoingStream.bind(stored);
   const retained = stored.createRetainedStreamCombi.bind(stored);
   const update = stored.outgoingUpdate.bind(stored);
@@ -56,8 +62,9 @@ export function prepareStored(stored: MqttSessions, { prepare, mayReplay, sessio
     };
     return Readable.from(filtered(outgoing(client), take));
   };
-  stored.createRetainedStreamCombi = (filters) =>
-    Readable.from(filtered(retained(filters), (message) => prepare(message as { topic: string })));
+  const prepared = (filters: readonly string[]) =>
+    filtered(retained(filters), (message) => prepare(message as { topic: string }));
+  stored.createRetainedStreamCombi = (filters) => Readable.from(withFormer(filters, { prepared, presentFilter }));
   stored.outgoingClearMessageId = async (client, packet) =>
     isHeld(client.id, packet) ? undefined : clear(client, packet);
   // A message sent with QoS 0 was not stored, whatever its publisher's QoS.
@@ -70,6 +77,28 @@ export function prepareStored(stored: MqttSessions, { prepare, mayReplay, sessio
     const list = await subscriptions(client);
     return list.length === 0 && sessionOf(client.id)?.isResumed ? [{ topic: placeholder, qos: 0 }] : list;
   };
+}
+
+/**
+ * Retained messages are retained under present ids. Who subscribes by a former one gets them under that.
+ */
+async function* withFormer(
+  filters: readonly string[],
+  {
+    prepared,
+    presentFilter,
+  }: Pick<StoredRules, 'presentFilter'> & { readonly prepared: (filters: readonly string[]) => AsyncIterable<unknown> },
+): AsyncGenerator<unknown> {
+  yield* prepared(filters);
+  for (const filter of filters) {
+    const present = await presentFilter(filter);
+    if (present === undefined) continue;
+    for await (const message of prepared([present]) as AsyncIterable<Stored>) {
+      const { topic = '' } = message;
+      // Other topics below the same id are those of a gateway, which has not got another id.
+      if (isOfDevice(topic)) yield { ...message, topic: withIdsOf(filter, topic) };
+    }
+  }
 }
 
 async function* filtered(

@@ -57,11 +57,6 @@ export function isPublishable(topic: string): boolean {
   );
 }
 
-/** The id of the device whose sensor or actuator the topic is of. */
-export function deviceIdOf(topic: string): string {
-  return withoutSlash(topic).split('/', 2)[1] ?? '';
-}
-
 /** The first two levels, which all topics of one user or one gateway share; never equal to the id of a device. */
 export function relayKeyOf(topic: string): string {
   return withoutSlash(topic).split('/', 2).join('/');
@@ -93,9 +88,58 @@ function takesSlash(filter: string): boolean {
   return filter.startsWith('/') || filter.startsWith('+/');
 }
 
-/** Whether the form of `topic` is the one that `filter` asks for. */
-export function matchesForm(filter: string, topic: string): boolean {
-  return takesSlash(filter) === topic.startsWith('/');
+/** Numbers of levels of a topic, from 0, without its leading slash. */
+export type Levels = readonly number[];
+
+/** Under which whom a topic's messages go to is remembered. No topic has a line break beside levels that must be named. */
+export function keyOf(topic: string, exactLevels: Levels | undefined): string {
+  return exactLevels === undefined ? topic : `${topic}\n${exactLevels.join()}`;
+}
+
+/**
+ * Whether the form of `topic` is the one that `filter` asks for. `exactLevels` have former ids of a device or sensor, which
+ * a filter must name: to those with a wildcard there the message goes under the present id (decision 42).
+ */
+export function matchesForm(filter: string, topic: string, exactLevels?: Levels): boolean {
+  const isSlashed = topic.startsWith('/');
+  if (takesSlash(filter) !== isSlashed) return false;
+  if (exactLevels === undefined || filter === topic) return true;
+  const [levels, named] = [topic.split('/'), filter.split('/')];
+  return exactLevels.every((level) => named[level + Number(isSlashed)] === levels[level + Number(isSlashed)]);
+}
+
+/** Whether the topic is one of a sensor or actuator. */
+export function isOfDevice(topic: string): boolean {
+  const { kind } = parseTopic(topic);
+  return kind === 'sensor' || kind === 'actuator';
+}
+
+/** The ids that a filter of sensors or actuators names; undefined where it has a wildcard instead. */
+export function idsNamedBy(
+  filter: string,
+): { readonly device: string; readonly sensor: string | undefined } | undefined {
+  const [root, device = '', part, sensor] = withoutSlash(filter).split('/');
+  if (root !== 'devices' || device.length > limits.idCharsMax || isWildcard(device)) return undefined;
+  return { device, sensor: part === 'sensors' && sensor !== undefined && !isWildcard(sensor) ? sensor : undefined };
+}
+
+function isWildcard(level: string): boolean {
+  return level === '' || level === '+' || level === '#';
+}
+
+/** The filter, or topic, with other ids at the levels where it has those of a device and, if given, of a sensor. */
+export function withIds(filter: string, ids: { readonly device: string; readonly sensor: string | undefined }): string {
+  const levels = filter.split('/');
+  const at = filter.startsWith('/') ? 2 : 1;
+  levels[at] = ids.device;
+  if (ids.sensor !== undefined) levels[at + 2] = ids.sensor;
+  return levels.join('/');
+}
+
+/** The topic with the ids that the filter names in place of its own. */
+export function withIdsOf(filter: string, topic: string): string {
+  const named = idsNamedBy(filter);
+  return named === undefined ? topic : withIds(topic, named);
 }
 
 /**

@@ -35,6 +35,7 @@ export function followAnnouncements(coordination: Coordination, domain: Domain):
       await directory.reload(device);
       await committed();
     },
+    'device-ids-changed': ({ devices }) => rules.watcher.reloadWatching(devices),
     'datapoints-changed': async ({ sensor }) => corrections.follow(sensor),
     'actuator-set': (setting) => actuators.followSetting(setting),
     'device-leaving': ({ isLeaving, ...what }) => directory.followLeaving(what, isLeaving),

@@ -27,10 +27,13 @@ import { Ingest } from '../domain/datapoints/ingest/ingest.ts';
 import { StorageQuota } from '../domain/datapoints/ingest/storage-quota.ts';
 import { Writer } from '../domain/datapoints/ingest/writer.ts';
 import { RetentionJob } from '../domain/datapoints/retention-job.ts';
+import type { DeviceId } from '../domain/devices/device.ts';
 import { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import { Devices } from '../domain/devices/devices.ts';
 import { DropLog } from '../domain/devices/drop-log.ts';
 import { RecordSharing } from '../domain/devices/record-sharing.ts';
+import { RenameRate } from '../domain/devices/rename-rate.ts';
+import { Renaming } from '../domain/devices/renaming.ts';
 import { Sharing } from '../domain/devices/sharing.ts';
 import { ClientIds } from '../domain/gateways/client-ids.ts';
 import { Gateways } from '../domain/gateways/gateways.ts';
@@ -49,6 +52,7 @@ import { Projects } from '../domain/projects/projects.ts';
 import { GuestShares } from '../domain/quotas/guest-shares.ts';
 import { PushCharges } from '../domain/quotas/push-charges.ts';
 import { Quotas } from '../domain/quotas/quotas.ts';
+import { SensorRenaming } from '../domain/sensors/sensor-renaming.ts';
 import { Sensors } from '../domain/sensors/sensors.ts';
 import { isCommonPassword } from '../domain/users/password-list.ts';
 import { Passwords } from '../domain/users/passwords.ts';
@@ -117,12 +121,17 @@ export async function wireDomain(parts: {
     clock: clocks,
     log: parts.log,
   });
+  // This empty append fails together with the pushes before it (such as when the disk is full). They are settled then
+  // too: none was stored.
+  const pushesSettled = () => writer.append({ pushes: [] }).catch(() => {});
   const directory = new DeviceDirectory({
-    store: stores.devices,
+    ...{ store: stores.devices, formerIds: stores.formerIds, ages: clocks.forAge },
     bytesMax: limits.directoryBytesMax,
-    // This empty append fails together with the pushes before it (such as when the disk is full). They are settled then
-    // too: none was stored.
-    pushesSettled: () => writer.append({ pushes: [] }).catch(() => {}),
+    pushesSettled,
+    onFormerEnded: async (device) => {
+      await rules.watcher.reloadWatching([device]);
+      await coordination.announce({ kind: 'device-ids-changed', devices: [device] });
+    },
     coordination,
   });
 
@@ -202,6 +211,7 @@ export async function wireDomain(parts: {
     feed,
     actuators,
     senders,
+    pushesSettled,
     log: parts.log,
   });
   const sensors = new Sensors({
@@ -215,11 +225,32 @@ export async function wireDomain(parts: {
   const history = new History({ ...known, series });
   const futureDated = new FutureDated({ clocks, log: parts.log });
   feed.subscribe((committed) => futureDated.note(committed));
+  const accountServices = wireAccounts({ ...accounts, links, mails: rules.accountOutbox });
+  const retainedRemoved: ((count: number) => void)[] = [];
+  const followers = {
+    whileRenaming: async (from: DeviceId, rename: () => Promise<readonly string[]>) => {
+      let changed: readonly string[] = [];
+      await rules.watcher.whileRenaming(from, async () => {
+        changed = await rename();
+        return changed;
+      });
+      await coordination.announce({ kind: 'device-ids-changed', devices: [from] });
+      for (const rule of changed) await coordination.announce({ kind: 'rule-changed', rule });
+    },
+    keysChanged: () => accountServices.keys.changed(),
+    retainedRemoved: (count: number) => {
+      for (const listener of retainedRemoved) listener(count);
+    },
+  };
+  const rate = new RenameRate({ clock, counts: coordination.counts });
+  const renamed = { ...known, store: stores.formerIds, log: parts.log, followers, rate };
   const services = {
     clock,
     live,
     devices,
     sensors,
+    renaming: new Renaming(renamed),
+    sensorRenaming: new SensorRenaming(renamed),
     actuators,
     actuatorHistory: new ActuatorHistory({ ...known, settingStore, marks }),
     ingest,
@@ -233,7 +264,11 @@ export async function wireDomain(parts: {
     history,
     future: new FutureDatapoints({ history, clocks }),
     gateways,
-    projects: new Projects({ permissions, shares, ids, recordSharing, projectStore: stores.projects }),
+    projects: new Projects({
+      ...{ permissions, shares, ids, recordSharing },
+      projectStore: stores.projects,
+      formerIds: stores.formerIds,
+    }),
     quotas,
     sharing: new Sharing({ ...known, store: stores.devices, recordShares: stores.recordShares, users }),
     permissionQueries: new PermissionQueries({
@@ -251,7 +286,7 @@ export async function wireDomain(parts: {
       dryRun: new DryRun({ ...known, series }),
     }),
     tokens: new Tokens({ keys: tokenKeys, clock: clocks.forExpiry }),
-    ...wireAccounts({ ...accounts, links, mails: rules.accountOutbox }),
+    ...accountServices,
   };
   return {
     clocks,
@@ -262,6 +297,7 @@ export async function wireDomain(parts: {
     guest,
     ...{ permissions, shares },
     directory,
+    onRetainedRemoved: (listener: (count: number) => void) => retainedRemoved.push(listener),
     presence,
     charges,
     clientIds,

@@ -39,6 +39,7 @@ export function wireRules(parts: {
   readonly actuators: Actuators;
   readonly accountMails: AccountMails;
   readonly senders: ReadonlyMap<Channel, Sender>;
+  readonly pushesSettled: () => Promise<void>;
 }) {
   const { config, engine } = parts;
   const messageStore = engine.stores.messages;

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import fc from 'fast-check';
+import { setLimits } from '../support/limits.ts';
 import { Client, takeAll } from '../support/mqtt/mqtt-client.ts';
 import { addUsers } from '../support/people.ts';
 import { properties } from '../support/properties.ts';
@@ -12,6 +13,9 @@ const names = ['devices:view', 'devices:update', 'devices:delete', 'devices-data
 const everyones: readonly string[] = ['devices:view', 'devices-data:view', 'devices-data:create'];
 const users = ['owner', 'stranger', 'sharer', 'fourth'] as const;
 const actors = ['guest', ...users, 'admin'] as const;
+
+// An admin renames more devices than a day allows.
+setLimits({ renamesPerUserMax: 1_000_000 });
 
 interface World {
   readonly owner: (typeof users)[number] | 'guest' | 'admin';
@@ -27,6 +31,8 @@ interface World {
   readonly projectShares: readonly RecordShare[];
   readonly projectOf: 'owner' | 'other';
   readonly named: 'first' | 'later' | 'no more';
+  /** Whether the device had another id before, and whether it has come back to its own by way of another. */
+  readonly renamed: 'never' | 'once' | 'there and back';
 }
 
 interface RecordShare {
@@ -52,6 +58,7 @@ const world: fc.Arbitrary<World> = fc.record({
   projectOf: fc.constantFrom('owner' as const, 'owner' as const, 'other' as const),
   named: fc.constantFrom('first' as const, 'later' as const, 'no more' as const),
   owner: fc.constantFrom(...users, 'guest' as const, 'admin' as const),
+  renamed: fc.constantFrom('never' as const, 'once' as const, 'there and back' as const),
   isPublic: fc.boolean(),
   shares: fc.array(share, { maxLength: 3 }),
   heir: fc.option(fc.constantFrom(...users), { nil: undefined, freq: 6 }),
@@ -135,15 +142,18 @@ for (const mode of ['full', 'push'] as const) {
 async function create(worlds: readonly World[]): Promise<string[]> {
   runs += 1;
   const ids = worlds.map((_, n) => `run-${runs}-${n}`);
-  for (const [n, { owner, isPublic, shares, heir }] of worlds.entries()) {
+  for (const [n, { owner, isPublic, shares, heir, renamed }] of worlds.entries()) {
     const named = { id: ids[n], visibility: isPublic ? 'public' : 'private' };
-    const path = `/devices/${ids[n]}`;
+    const first = renamed === 'once' ? `${ids[n]}-before` : ids[n];
+    const path = `/devices/${first}`;
     await done(owner, 'POST', '/gateways', named, 200);
     await createReaching(worlds[n] as World, ids[n] as string);
     const parts = { sensors: [{ id: 's' }], actuators: [{ id: 'a' }] };
-    await done(owner, 'POST', '/devices', { ...named, ...parts, gateway_id: ids[n] });
+    await done(owner, 'POST', '/devices', { ...named, ...parts, id: first, gateway_id: ids[n] });
     for (const { user, scopes: given } of shares)
       await done('admin', 'PUT', `${path}/shares/${user}`, { scopes: given });
+    if (renamed === 'there and back') await done('admin', 'PUT', `${path}/id`, `${ids[n]}-away`);
+    if (renamed !== 'never') await done('admin', 'PUT', `${path}/id`, ids[n]);
     await rearrange(worlds[n] as World, ids[n] as string);
     if (heir === undefined) continue;
     for (const kind of ['devices', 'gateways']) await done('admin', 'PUT', `/${kind}/${ids[n]}/owner`, heir);

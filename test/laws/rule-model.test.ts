@@ -1,15 +1,19 @@
 // Rules compared with a short model of spec 6: for any rules, and any pushes, pauses, changes, stops and kills, and
-// whatever is removed, corrected or moved to another device (contract 4), each rule has fired as often as the model says,
+// whatever is removed, corrected, moved to another device (contract 4) or given another id, each rule has fired as often as the model says,
 // and sent as many messages.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { setLimits } from '../support/limits.ts';
 import { properties } from '../support/properties.ts';
 import { withDatabase } from '../support/rows.ts';
 import { TestServer } from '../support/test-server.ts';
 
 let server: TestServer;
 let runs = 0;
+
+// A run may rename more often than a day allows.
+setLimits({ renamesPerDeviceMax: 1_000, renamesPerUserMax: 1_000_000 });
 
 before(async () => {
   server = await TestServer.start();
@@ -72,6 +76,7 @@ const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ removeLast: sensor }) },
   { weight: 5, arbitrary: fc.record({ correctLast: fc.record({ sensor, value: number }) }) },
   { weight: 2, arbitrary: fc.record({ move: fc.record({ sensor, value: number, meanwhile: number }) }) },
+  { weight: 4, arbitrary: fc.record({ rename: fc.constantFrom('device', 'A', 'B') }) },
   { weight: 1, arbitrary: fc.constant({ quiet: true } as const) },
   { weight: 1, arbitrary: fc.constant({ seal: true } as const) },
   { weight: 1, arbitrary: fc.constant({ restart: true } as const) },
@@ -97,6 +102,9 @@ test('a rule fires as often as the specification says', async () => {
 
 class Model {
   readonly #device = `model-${++runs}`;
+  /** Which have their other id now. The one before answers. */
+  readonly #renamed = new Set<'device' | Sensor>();
+  #pushes = 0;
   readonly #rules: Rule[] = [];
   /** What is stored of each sensor, in order of arrival. */
   readonly #stored: Record<Sensor, { readonly receivedMs: number; value: number }[]> = { A: [], B: [] };
@@ -132,6 +140,7 @@ class Model {
     else if ('removeLast' in one) await this.#removeLast(one.removeLast);
     else if ('correctLast' in one) await this.#correctLast(one.correctLast.sensor, one.correctLast.value);
     else if ('move' in one) await this.#moveAround(one.move);
+    else if ('rename' in one) await this.#rename(one.rename);
     else if ('seal' in one) await server.running.engine.seal();
     else if ('restart' in one) await server.restart();
     else if ('crash' in one) await server.crash();
@@ -152,7 +161,7 @@ class Model {
   }
 
   async #push(of: Sensor, values: readonly number[], headers: Record<string, string>): Promise<void> {
-    const path = `/devices/${this.#device}/sensors/${of}/values`;
+    const path = `/devices/${this.#idOf('device')}/sensors/${this.#idOf(of)}/values`;
     const json = values.map((value) => ({ value }));
     assert.equal((await server.call('owner', 'POST', path, { json, headers })).status, 204);
     for (const value of values) {
@@ -228,6 +237,22 @@ class Model {
     rule.isGone = true;
   }
 
+  /** Gives the device or a sensor its other id, while datapoints may wait for the rules. */
+  async #rename(what: 'device' | Sensor): Promise<void> {
+    const other = `${what === 'device' ? this.#device : what}${this.#renamed.has(what) ? '' : '-x'}`;
+    const path = what === 'device' ? `/devices/${this.#device}/id` : `/devices/${this.#device}/sensors/${what}/id`;
+    const { status, text } = await server.call('owner', 'PUT', path, { text: other });
+    assert.equal(status, 204, text);
+    if (!this.#renamed.delete(what)) this.#renamed.add(what);
+  }
+
+  /** By turns the first id, which is the present or a former one, and where there is one the other. */
+  #idOf(what: 'device' | Sensor): string {
+    this.#pushes += 1;
+    const isOther = this.#renamed.has(what) && this.#pushes % 3 === 0;
+    return `${what === 'device' ? this.#device : what}${isOther ? '-x' : ''}`;
+  }
+
   /** Removes all of the moment at which the last one was received: no rule fires, and the next value is judged by what is left. */
   async #removeLast(of: Sensor): Promise<void> {
     const lastMs = this.#stored[of].at(-1)?.receivedMs;
@@ -264,6 +289,8 @@ class Model {
     meanwhile: number;
   }): Promise<void> {
     await server.running.idle();
+    // Moved under its present id, by which it is known there; on the way back it has no former one, and rules name it by that.
+    for (const each of ['A', 'B'] as const) if (this.#renamed.has(each)) await this.#rename(each);
     const [here, there] = [`/devices/${this.#device}/sensors`, `/devices/${this.#other}/sensors`];
     const move = async (from: string, text: string) =>
       assert.equal((await server.call('owner', 'PUT', `${from}/${of}/device`, { text })).status, 204);

@@ -229,7 +229,7 @@ export function coordinationSuite({ name, open }: EngineKind): void {
       await users.create({ id: 'u4', username: 'dov', admin: false, createdTime: 1 });
       const owner = (await users.findByName('dov'))?.key as UserKey;
       const draft = { id: 'valve', visibility: 'private', sensors: [], actuators: [{ id: 'V' }] } as const;
-      await devices.create(draft, owner, 1);
+      await devices.create(draft, owner, { atMs: 1, ageMs: 1 });
       const device = await devices.find('valve');
       const actuator = device?.actuators.get('V')?.key as number;
       const [early, late] = await takenOver('outbox');

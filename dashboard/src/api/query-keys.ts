@@ -22,6 +22,8 @@ export const keys = {
   rights: (device: string) => ['device', device, 'rights'],
   explanation: (device: string, username: string) => ['device', device, 'explanation', username],
   settings: (device: string, actuator: string) => ['device', device, 'settings', actuator],
+  sensor: (device: string, sensor: string) => ['device', device, 'sensor', sensor],
+  formerIds: (device: string, sensor = '') => ['device', device, 'former-ids', sensor],
   drops: (device: string) => ['device', device, 'drops'],
   day: (devices: readonly string[]) => ['day', ...devices],
   gateways: ['gateways'],

@@ -2,6 +2,7 @@
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
+import { titleOf } from './former-id.ts';
 
 export type ActuatorId = string & { readonly __brand?: 'ActuatorId' };
 
@@ -33,7 +34,7 @@ export type ActuatorChange = Partial<Omit<ActuatorDraft, 'id' | 'validFor'>> & {
 
 /** The actuator of the device. @throws Refusal `not-found` */
 export function actuatorOf(
-  device: { readonly id: string; readonly actuators: ReadonlyMap<ActuatorId, Actuator> },
+  device: Named & { readonly actuators: ReadonlyMap<ActuatorId, Actuator> },
   id: ActuatorId,
 ): Actuator {
   const actuator = device.actuators.get(id);
@@ -41,6 +42,8 @@ export function actuatorOf(
   return actuator;
 }
 
-export function noActuator(device: { readonly id: string }, id: ActuatorId): Refusal {
-  return new Refusal('not-found', `Device ${device.id} has no actuator ${id}.`);
+export function noActuator(device: Named, id: ActuatorId): Refusal {
+  return new Refusal('not-found', `${titleOf(device)} has no actuator ${id}.`);
 }
+
+type Named = Parameters<typeof titleOf>[0];

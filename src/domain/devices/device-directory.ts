@@ -1,9 +1,11 @@
 // Caches whole devices for ingest and permission checks; bounded, filled from the store (I4). Also knows what is
-// being removed, from the moment the removal is queued, so that no datapoint is accepted for it afterwards and lost.
+// being removed, from the moment the removal is queued, so that no datapoint is accepted for it afterwards and lost. The one
+// place where ids that devices had before lead to them: `peek`, `find` and `get` take them like present ids.
 
-import { entryBytes } from '../../base/memory/heap-bytes.ts';
+import { entryBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
 import { LoadingCache } from '../../base/memory/loading-cache.ts';
 import { Refusal } from '../../base/refusal.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
 import { limits } from '../../config/limits.ts';
 import type { Announcer } from '../ports/coordination.ts';
@@ -12,7 +14,10 @@ import type { Device, DeviceId } from './device.ts';
 import { deviceHeapBytes } from './device-heap-bytes.ts';
 import { assertDeviceSize, type DeviceSize, sizeOfDevice } from './device-size.ts';
 import type { DeviceStore } from './device-store.ts';
+import type { FormerDeviceId } from './former-id.ts';
+import type { FormerIdStore } from './former-id-store.ts';
 import type { SensorId } from './sensor.ts';
+import { SensorsWithFormer } from './sensors-with-former.ts';
 
 const noParts = { sensors: new Map(), actuators: new Map() };
 
@@ -24,6 +29,10 @@ interface DevicePart {
 
 export class DeviceDirectory {
   readonly #devices: LoadingCache<DeviceId, Device>;
+  readonly #formerIds: LoadingCache<DeviceId, FormerDeviceId>;
+  readonly #ages: Clock;
+  /** Ids of devices that are being given another, and those that they get. Bounded by the queue of statements. */
+  readonly #renaming = new Set<DeviceId>();
   /**
    * Devices and sensors whose removal by this process is in progress: `device` or `device/sensor`. Bounded by the
    * queue of statements.
@@ -33,6 +42,7 @@ export class DeviceDirectory {
   readonly #leavingElsewhere = new Set<string>();
   readonly #coordination: Announcer;
   readonly #pushesSettled: () => Promise<void>;
+  readonly #onFormerEnded: (device: DeviceId) => Promise<void>;
   /** Resolves when the latest reload of a large device may begin. */
   #lastTurn: Promise<void> = Promise.resolve();
   /** Growth of devices by changes in progress, in bytes. Bounded by the queue of statements. */
@@ -40,24 +50,62 @@ export class DeviceDirectory {
 
   constructor(options: {
     readonly store: DeviceStore;
+    readonly formerIds: Pick<FormerIdStore, 'findDevice'>;
+    /** The clock by which former ids end. */
+    readonly ages: Clock;
     readonly bytesMax: number;
     /** Resolves when all datapoints accepted so far are committed or refused. Never rejects. */
     readonly pushesSettled: () => Promise<void>;
+    /** Called when former ids of the device with this present id lead to it no longer, or it was removed. */
+    readonly onFormerEnded: (device: DeviceId) => Promise<void>;
     readonly coordination: Announcer;
   }) {
     this.#pushesSettled = options.pushesSettled;
+    this.#onFormerEnded = options.onFormerEnded;
     this.#coordination = options.coordination;
     this.#devices = new LoadingCache({
-      load: (id) => options.store.find(id),
+      load: async (id) => {
+        const device = await options.store.find(id);
+        if (device?.sensors instanceof SensorsWithFormer) device.sensors.answerBy(options.ages);
+        return device;
+      },
       weightMax: options.bytesMax,
       pool: remembered,
       weigh: (device) => entryBytes + deviceHeapBytes(device),
+    });
+    this.#ages = options.ages;
+    this.#formerIds = new LoadingCache({
+      load: (id) => options.formerIds.findDevice(id),
+      weightMax: limits.formerIdsCachedBytesMax,
+      pool: remembered,
+      weigh: ({ id }, formerId) => 2 * entryBytes + textHeapBytes(id) + textHeapBytes(formerId),
     });
   }
 
   /** The device if it is in memory; for ingest and for permission checks at delivery. */
   peek(id: DeviceId): Device | undefined {
-    return this.#devices.peek(id);
+    return this.#devices.peek(id) ?? this.#peekFormer(id);
+  }
+
+  #peekFormer(id: DeviceId): Device | undefined {
+    const former = this.#formerIds.peek(id);
+    if (former === undefined || former.untilMs <= this.#ages.now()) return undefined;
+    const device = this.#devices.peek(former.id);
+    // The device may have got yet another id, which somebody else has taken since it was removed.
+    return device?.key === former.device ? device : undefined;
+  }
+
+  /** The device that had this id before. A present id comes first; where there is none, this costs a query. */
+  async #findFormer(id: DeviceId): Promise<Device | undefined> {
+    for (let isKnown = this.#formerIds.peek(id) !== undefined; ; isKnown = false) {
+      const former = await this.#formerIds.find(id);
+      if (former === undefined || former.untilMs <= this.#ages.now()) return undefined;
+      const device = await this.#devices.find(former.id);
+      if (device?.key === former.device) return device;
+      // Where it leads was remembered from before its device got yet another id, or was removed.
+      this.#formerIds.forget(id);
+      if (!isKnown) return undefined;
+    }
   }
 
   /** @throws Refusal `not-found` */
@@ -69,7 +117,9 @@ export class DeviceDirectory {
 
   /** The device; undefined where it does not exist or is being removed. */
   async find(id: DeviceId): Promise<Device | undefined> {
-    return this.#isLeaving(id) ? undefined : this.#devices.find(id);
+    if (this.#isLeaving(id)) return undefined;
+    const device = this.peek(id) ?? (await this.#devices.find(id)) ?? (await this.#findFormer(id));
+    return device === undefined || this.#isLeaving(device.id) ? undefined : device;
   }
 
   /**
@@ -148,24 +198,122 @@ export class DeviceDirectory {
     await this.#coordination.announce({ kind: 'device-changed', device: id });
   }
 
-  /** Reloads the device after a change by another process. */
-  reload(id: DeviceId): Promise<void> {
-    return this.#devices.refresh(id);
+  /**
+   * Reloads the device after a change by another process. The change may have been begun under an id that the device has no
+   * longer.
+   */
+  async reload(id: DeviceId): Promise<void> {
+    this.#formerIds.forget(id);
+    await this.#devices.refresh(id);
+    if (this.#devices.peek(id) !== undefined) return;
+    const former = await this.#formerIds.find(id);
+    if (former !== undefined) await this.#devices.refresh(former.id);
+  }
+
+  /**
+   * Gives the device another id: `write` stores it. Resolves when it is found under the new id and, under the one before,
+   * as this one, here and in other processes.
+   * @throws Refusal `not-found` while it is being removed; `busy` while a sensor of it is, or it is given another id already.
+   */
+  async rename<T>(device: Device, to: DeviceId, write: () => Promise<T>): Promise<T> {
+    const { id } = device;
+    this.assertRenamable(id);
+    this.#assertNotChanging(to);
+    // Both, until all that is in memory has followed: a removal meanwhile would be known by one of them alone, and what is
+    // pushed by the other be lost.
+    for (const each of [id, to]) this.#renaming.add(each);
+    try {
+      return await write();
+    } finally {
+      // The new id first, so that messages on their way find the device in memory.
+      await this.#devices.find(to).catch(() => {});
+      try {
+        for (const each of new Set([to, id, ...(device.formerIds ?? []).map((former) => former.id)]))
+          await this.refresh(each);
+      } finally {
+        for (const each of [id, to]) this.#renaming.delete(each);
+      }
+    }
+  }
+
+  /** Writes another id of a sensor, as `change` does; the sensor is not removed meanwhile. @throws Refusal as `rename`. */
+  async renameSensor<T>(device: Device, growth: DeviceSize, write: () => Promise<T>): Promise<T> {
+    this.assertRenamable(device.id);
+    this.#renaming.add(device.id);
+    try {
+      return await this.change(device, growth, write);
+    } finally {
+      this.#renaming.delete(device.id);
+    }
+  }
+
+  /** @throws Refusal as `rename`. What is being removed is known by the present id, under which it is pushed to. */
+  assertRenamable(id: DeviceId): void {
+    if (this.#isLeaving(id)) throw new Refusal('not-found', `There is no device ${id}.`);
+    this.#assertNotRenaming(id);
+    const sensors = `${id}/`;
+    for (const names of [this.#leaving, this.#leavingElsewhere])
+      for (const name of names) if (name.startsWith(sensors)) throw isChanging(id);
+  }
+
+  #assertNotChanging(id: DeviceId): void {
+    this.#assertNotRenaming(id);
+    if (this.#isLeaving(id)) throw isChanging(id);
+  }
+
+  #assertNotRenaming(id: DeviceId): void {
+    if (this.#renaming.has(id)) throw isChanging(id);
+  }
+
+  /** Creates a device, which may take an id that another one had before and answers by no longer. */
+  async create(id: DeviceId, write: () => Promise<void>): Promise<void> {
+    const former = await this.#formerIds.find(id);
+    try {
+      await write();
+    } finally {
+      this.forget(id);
+      if (former !== undefined) await this.formerTaken(id, former);
+    }
+  }
+
+  /** Call when a former id may have been taken by another device. Not while rules wait: they are looked for again. */
+  async formerTaken(id: DeviceId, { id: before }: FormerDeviceId): Promise<void> {
+    this.#formerIds.forget(id);
+    await this.refresh(before);
+    await this.#onFormerEnded(before);
+  }
+
+  /** Ends a former id of the device: `write` stores it. */
+  async endFormer<T>(device: Device, former: DeviceId, write: () => Promise<T>): Promise<T> {
+    try {
+      return await write();
+    } finally {
+      await this.refresh(former);
+      await this.refresh(device.id);
+      await this.#onFormerEnded(device.id);
+    }
   }
 
   /** Drops the device, because the store has changed. */
   forget(id: DeviceId): void {
+    this.#formerIds.forget(id);
     this.#devices.forget(id);
   }
 
   /** Drops all devices, because any may have changed. */
   forgetAll(): void {
     this.#leavingElsewhere.clear();
+    this.#formerIds.forgetAll();
     this.#devices.forgetAll();
   }
 
-  /** Runs the removal of a device or sensor. No datapoint is accepted for it meanwhile. */
+  /**
+   * Runs the removal of a device or sensor, under its present id. No datapoint is accepted for it meanwhile.
+   * @throws Refusal `busy` while the device is being given another id.
+   */
   async leave(what: DevicePart, removal: () => Promise<void>): Promise<void> {
+    this.#assertNotRenaming(what.device);
+    const hasFormer = what.sensor === undefined && this.#devices.peek(what.device)?.formerIds !== undefined;
     const name = nameOf(what);
     const tell = (isLeaving: boolean) => this.#coordination.announce({ kind: 'device-leaving', ...what, isLeaving });
     this.#leaving.add(name);
@@ -177,6 +325,7 @@ export class DeviceDirectory {
       this.#leaving.delete(name);
       await this.#reloadRest(what);
       await tell(false);
+      if (hasFormer) await this.#onFormerEnded(what.device);
     }
   }
 
@@ -199,6 +348,12 @@ export class DeviceDirectory {
     if (sensor === undefined) this.forget(device);
     else await this.reload(device);
   }
+}
+
+function isChanging(id: DeviceId): Refusal {
+  return new Refusal('busy', `Device ${id} is being changed by another request. Try again.`, {
+    retryAfterS: limits.busyRetryAfterS,
+  });
 }
 
 function nameOf({ device, sensor }: DevicePart): string {

@@ -81,11 +81,18 @@ export interface DeviceStore {
   listKeysAfter(
     query: BatchRange & { readonly audience: Audience; readonly gateway?: string },
   ): Promise<{ readonly key: DeviceKey }[]>;
-  /** Keys of the devices of these ids, in the order of the ids. */
-  listKeysByIds(ids: readonly DeviceId[]): Promise<DeviceKey[]>;
+  /** Keys of the devices that have these ids, or had them and answer by them at `atMs`, each once, in the order of the ids. */
+  listKeysByIds(ids: readonly DeviceId[], atMs: number): Promise<DeviceKey[]>;
   count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Promise<number>;
-  /** @throws Refusal `exists` when the id is taken. */
-  create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
+  /**
+   * @param times `ageMs`: by the clock of former ids, which ends them.
+   * @throws Refusal `exists` when the id is taken, or another device still answers by it.
+   */
+  create(
+    draft: DeviceDraft & { visibility: Visibility },
+    owner: UserKey,
+    times: { readonly atMs: number; readonly ageMs: number },
+  ): Promise<void>;
   /**
    * Changes the device's own fields. With `onlyUnshared`, it comes under another gateway only where no share of that
    * gateway would give rights on it. Returns false, without a change, where one does.
@@ -102,7 +109,7 @@ export interface DeviceStore {
   remove(device: DeviceKey): Promise<void>;
 
   /** Adds the sensor, or replaces the description of the existing one with that id. */
-  putSensor(stamp: ModificationStamp, draft: SensorDraft): Promise<void>;
+  putSensor(stamp: ModificationStamp, draft: SensorDraft, ageMs?: number): Promise<void>;
   updateSensor(stamp: ModificationStamp, sensor: SensorKey, change: SensorChange): Promise<void>;
   removeSensor(stamp: ModificationStamp, sensor: SensorKey): Promise<void>;
   /**

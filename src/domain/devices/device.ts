@@ -7,6 +7,7 @@ import type { PushCharge } from '../quotas/push-charge.ts';
 import type { ScopeSet } from '../scopes.ts';
 import type { UserKey } from '../users/user.ts';
 import type { Actuator, ActuatorDraft, ActuatorId } from './actuator.ts';
+import type { FormerId } from './former-id.ts';
 import type { Sensor, SensorDraft, SensorId } from './sensor.ts';
 
 export type DeviceId = string & { readonly __brand?: 'DeviceId' };
@@ -46,6 +47,8 @@ export interface Device extends DeviceFields {
   readonly actuators: ReadonlyMap<ActuatorId, Actuator>;
   /** Scopes that users have by shares of the device, of its gateway, and of projects that name it. */
   readonly shares: ReadonlyMap<UserKey, ScopeSet>;
+  /** Ids that it had before, the latest first, also such as answer no longer; absent where there are none. */
+  readonly formerIds?: readonly FormerId[];
   /**
    * The charge that was used last, cached by quotas/push-charges.ts so that a push needs no look-up; and charges by
    * user.

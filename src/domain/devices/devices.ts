@@ -43,6 +43,7 @@ export class Devices {
   readonly #shares: GuestShares;
   readonly #users: Users;
   readonly #clock: Clock;
+  readonly #ages: Clock;
   readonly #defaultVisibility: Visibility;
 
   constructor(parts: {
@@ -52,6 +53,8 @@ export class Devices {
     readonly shares: GuestShares;
     readonly users: Users;
     readonly clock: Clock;
+    /** The clock by which former ids end. */
+    readonly ages: Clock;
     readonly defaultVisibility: Visibility;
   }) {
     this.#store = parts.store;
@@ -60,6 +63,7 @@ export class Devices {
     this.#shares = parts.shares;
     this.#users = parts.users;
     this.#clock = parts.clock;
+    this.#ages = parts.ages;
     this.#defaultVisibility = parts.defaultVisibility;
   }
 
@@ -73,8 +77,9 @@ export class Devices {
     const amounts = { devices: 1, sensors: draft.sensors.length, description_bytes };
     const visibility = visibilityOfNew(actor, draft.visibility, this.#defaultVisibility);
     try {
-      await this.#shares.take(actor, amounts, () =>
-        this.#store.create({ ...draft, visibility }, actor.key, this.#clock.now()),
+      const times = { atMs: this.#clock.now(), ageMs: this.#ages.now() };
+      await this.#directory.create(draft.id, () =>
+        this.#shares.take(actor, amounts, () => this.#store.create({ ...draft, visibility }, actor.key, times)),
       );
     } catch (error) {
       if (error instanceof Refusal && error.code === 'exists') {
@@ -84,8 +89,6 @@ export class Devices {
         );
       }
       throw error;
-    } finally {
-      this.#directory.forget(draft.id);
     }
   }
 
@@ -162,7 +165,7 @@ export class Devices {
     const mayView = (device: Device) => (this.#permissions.scopesOf(actor, device) & scope.view) !== 0;
     for (let from = 0; from < ids.length; from += limits.recordStepRows) {
       await loopTurns.turn(actor.caller);
-      const keys = await this.#store.listKeysByIds(ids.slice(from, from + limits.recordStepRows));
+      const keys = await this.#store.listKeysByIds(ids.slice(from, from + limits.recordStepRows), this.#ages.now());
       for await (const devices of this.#inSteps(keys, actor.caller)) yield devices.filter(mayView);
     }
   }
@@ -194,7 +197,7 @@ export class Devices {
 
   async remove(actor: Actor, id: DeviceId): Promise<void> {
     const device = await this.#require(actor, id, scope.delete);
-    await this.#directory.leave({ device: id }, () => this.#store.remove(device.key));
+    await this.#directory.leave({ device: device.id }, () => this.#store.remove(device.key));
     const { descriptions, values } = sizeOfDevice(device);
     const description_bytes = descriptions + values;
     this.#shares.release(actor, { devices: 1, sensors: device.sensors.size, description_bytes });
@@ -219,7 +222,7 @@ export class Devices {
       if (scopes === noScopes) await this.#store.removeShare(device.key, user.key);
       else await this.#store.putShare(device.key, user.key, { scopes, givenBy: actor.key });
     } finally {
-      await this.#directory.refresh(id);
+      await this.#directory.refresh(device.id);
     }
   }
 

@@ -7,6 +7,7 @@ import type { Caller } from '../callers/caller.ts';
 import { FairShare } from '../callers/fair-share.ts';
 import { loopTurns } from '../callers/loop-turns.ts';
 import type { Committed, CommittedPush, Feed } from '../datapoints/feed.ts';
+import type { DeviceKey } from '../device-key.ts';
 import { calibrate } from '../devices/calibration.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
@@ -44,7 +45,8 @@ export class Live {
   readonly #permissions: Permissions;
   readonly #series: Pick<Series, 'latest' | 'range'>;
   readonly #bounds: LiveBounds;
-  readonly #streams = new Map<DeviceId, Set<LiveStream>>();
+  /** By key, because a device may get another id while it is read. */
+  readonly #streams = new Map<DeviceKey, Set<LiveStream>>();
   readonly #streamShare: FairShare;
   readonly #byteShare: FairShare;
   #count = 0;
@@ -78,7 +80,7 @@ export class Live {
   /** Subscribes to the feed. */
   start(): void {
     this.#feed.subscribe((committed) => {
-      const streams = this.#count === 0 ? undefined : this.#streams.get(committed.device.id);
+      const streams = this.#count === 0 ? undefined : this.#streams.get(committed.device.key);
       if (streams !== undefined) for (const stream of streams) stream.take(committed);
     });
   }
@@ -107,12 +109,12 @@ export class Live {
       bytesMax: this.#bounds.liveBytesMax,
       heartbeatMs: this.#bounds.liveHeartbeatMs,
       byteShare: this.#byteShare,
-      onEnd: () => this.#countOut(request, stream),
+      onEnd: () => this.#countOut(device.key, stream),
       missed: () => this.#missed(device, request, caller),
       toEvents: (committed) => this.#toEvents(device, request, committed),
     });
-    const streams = this.#streams.get(request.device) ?? new Set();
-    this.#streams.set(request.device, streams.add(stream));
+    const streams = this.#streams.get(device.key) ?? new Set();
+    this.#streams.set(device.key, streams.add(stream));
     return stream;
   }
 
@@ -172,7 +174,7 @@ export class Live {
     return heaviest !== undefined;
   }
 
-  #countOut({ device }: LiveRequest, stream: LiveStream): void {
+  #countOut(device: DeviceKey, stream: LiveStream): void {
     this.#count -= 1;
     this.#streamShare.release(stream.caller, 1);
     const streams = this.#streams.get(device);

@@ -4,15 +4,26 @@
 import { noScopes, type RecordKind, type ScopeSet, scopesOn } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 
+/** A record to which a key may be restricted. */
+interface KeyedRecord {
+  readonly kind: RecordKind;
+  readonly id: string;
+  readonly formerIds?: readonly { readonly id: string }[];
+}
+
 /** The scopes held on a record that the API key leaves; all of them without a key. */
-export function restrictedToKey(
-  { keyScopes }: Actor,
-  record: { readonly kind: RecordKind; readonly id: string },
-  held: ScopeSet,
-): ScopeSet {
+export function restrictedToKey({ keyScopes }: Actor, record: KeyedRecord, held: ScopeSet): ScopeSet {
   if (keyScopes === undefined) return held;
-  if (record.kind === 'device' && keyScopes.devices?.has(record.id) === false) return noScopes;
+  if (record.kind === 'device' && keyScopes.devices !== undefined && !names(keyScopes.devices, record)) return noScopes;
   return held & keyScopes.scopes;
+}
+
+/**
+ * Keys of others than the owner go on naming the id of before; so does one that a connection was opened with. As long as nobody
+ * else has taken that id.
+ */
+function names(devices: ReadonlySet<string>, { id, formerIds }: KeyedRecord): boolean {
+  return devices.has(id) || formerIds?.some((former) => devices.has(former.id)) === true;
 }
 
 /** The same for lists: the scopes that remain of those wanted, and the only ids that count. */

@@ -30,6 +30,8 @@ export interface ProtectedRecord {
    * projects give on it (contract 3).
    */
   readonly shares?: ReadonlyMap<UserKey, ScopeSet>;
+  /** Ids that a device had before: an API key that a connection was opened with may name it by one of them. */
+  readonly formerIds?: readonly { readonly id: string }[];
 }
 
 /** A reason why an actor has rights on a record, and these rights. */
@@ -102,7 +104,7 @@ export class Permissions {
     if ((held & needed) === needed) return;
     this.requireGuestAllowed(actor);
     const missing = missingName(held, needed);
-    throw new Refusal('forbidden', `You need the right ${missing} on ${record.kind} ${record.id}.`);
+    throw new Refusal('forbidden', `You need the right ${missing} on ${nameOf(record)}.`);
   }
 
   /** Whether the actor may set values of the device's actuators. A public device gives nobody this right. */
@@ -122,7 +124,7 @@ export class Permissions {
     this.requireGuestAllowed(actor);
     throw new Refusal(
       'forbidden',
-      `Setting an actuator of device ${device.id} needs the right devices:update, or devices-data:create given by a share.`,
+      `Setting an actuator of ${nameOf(device)} needs the right devices:update, or devices-data:create given by a share.`,
     );
   }
 
@@ -140,7 +142,7 @@ export class Permissions {
     this.requireGuestAllowed(actor);
     throw new Refusal(
       'forbidden',
-      `Confirming a setting of device ${device.id} needs the right devices-data:create as its owner or given by a share.`,
+      `Confirming a setting of ${nameOf(device)} needs the right devices-data:create as its owner or given by a share.`,
     );
   }
 
@@ -151,7 +153,7 @@ export class Permissions {
   requireOwner(actor: Actor, record: ProtectedRecord): void {
     if (this.#ownsOrAdministers(actor, record) && this.scopesOf(actor, record) !== noScopes) return;
     this.requireGuestAllowed(actor);
-    throw new Refusal('forbidden', `Only the owner of ${record.kind} ${record.id} or an admin may do this.`);
+    throw new Refusal('forbidden', `Only the owner of ${nameOf(record)} or an admin may do this.`);
   }
 
   /** Whether the actor may give rights on the record: its owner and admins may, and never by an API key. */
@@ -318,4 +320,12 @@ const updates: ScopeSet = scope.update | scope.gatewayUpdate | scope.projectUpda
 function missingName(held: ScopeSet, needed: ScopeSet): ScopeName {
   const bit = scopeNames.findIndex((_, n) => (needed & ~held & (1 << n)) !== 0);
   return scopeNames[bit] ?? 'devices:view';
+}
+
+/**
+ * The record as a refusal names it, beginning with its kind. A device that has former ids is not named, because its new id is not for
+ * those who may not see it.
+ */
+function nameOf({ kind, id, formerIds }: Pick<ProtectedRecord, 'kind' | 'id' | 'formerIds'>): string {
+  return formerIds === undefined ? `${kind} ${id}` : `this ${kind}`;
 }

@@ -28,6 +28,8 @@ export type Announcement =
   | { readonly kind: 'sign-in-revoked'; readonly revocation: SessionRevocation }
   /** A device, one of its parts or a share of it was changed, or it was handed over. */
   | { readonly kind: 'device-changed'; readonly device: DeviceId }
+  /** Ids lead to other devices than before, or to none: rules that watch these devices must be looked for again. */
+  | { readonly kind: 'device-ids-changed'; readonly devices: readonly DeviceId[] }
   /** Stored datapoints of a sensor were removed or corrected, or it was moved: its last value may be another. */
   | { readonly kind: 'datapoints-changed'; readonly sensor: SensorKey }
   /** An actuator was set; each process delivers this to its subscribers and live streams. */

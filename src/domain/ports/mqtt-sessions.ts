@@ -21,6 +21,8 @@ export interface StoredPacket {
   user?: UserKey | undefined;
   /** Whether a guest published it. */
   isOfGuest?: boolean | undefined;
+  /** Levels of the topic that filters must name, because they are former ids; not stored. */
+  exactLevels?: readonly number[] | undefined;
   /** The client id of a will. */
   clientId?: string | undefined;
 }
@@ -65,6 +67,8 @@ export interface RoutedMessage {
   readonly topic?: string | undefined;
   /** The publisher; needed for topics below `users/`, which only connections of the same user receive. */
   readonly user?: UserKey | undefined;
+  /** Levels of the topic that filters must name, because they are former ids. */
+  readonly exactLevels?: readonly number[] | undefined;
 }
 
 /** A message to be retained. */
@@ -129,7 +133,7 @@ export interface StoredFigures {
 /** Rules and callbacks by which the engine learns what it needs to know about users and connections. */
 export interface MqttSessionRules {
   /** Whether a filter asks for topics of the form of `topic`: with a leading slash or without. */
-  readonly matchesForm: (filter: string, topic: string) => boolean;
+  readonly matchesForm: (filter: string, topic: string, exactLevels?: readonly number[]) => boolean;
   /** Whether the message may be queued for stored sessions of this user. */
   readonly mayReceive: (user: UserKey | undefined, message: RoutedMessage) => boolean;
   /** Whether a client is connected or connecting under this id. */
@@ -196,6 +200,8 @@ export interface MqttSessions {
   endSession(clientId: string): Promise<void>;
   /** Removes all sessions and wills of a user, and the retained messages on topics that belong to the user alone. */
   forgetUser(user: UserKey, ownTopics: readonly { readonly from: string; readonly to: string }[]): Promise<void>;
+  /** So many retained messages were removed in the commit of something else. */
+  noteRetainedRemoved(count: number): void;
   /** Bytes that a user's quota allows for sessions; Infinity: no limit. */
   sessionBytesMaxOf(user: UserKey): number;
   /** Whether a user's quota allows this many more bytes of a session. */

@@ -12,7 +12,9 @@ export type CountKind =
   | 'registrations'
   | 'registrations-by-address'
   | 'account-mails'
-  | 'account-mails-by-address';
+  | 'account-mails-by-address'
+  | 'renames'
+  | 'renames-by-user';
 
 export interface CountKey {
   readonly kind: CountKind;

@@ -8,11 +8,12 @@ import type { Caller } from '../callers/caller.ts';
 import { loopTurns } from '../callers/loop-turns.ts';
 import type { DeviceId } from '../devices/device.ts';
 import type { Share } from '../devices/device-store.ts';
+import type { FormerIdStore } from '../devices/former-id-store.ts';
 import { hasSameDevices, outdated, type RecordSharing } from '../devices/record-sharing.ts';
 import type { Audience, Permissions } from '../permissions/permission.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';
 import { type ScopeSet, scope } from '../scopes.ts';
-import type { Actor } from '../users/user.ts';
+import type { Actor, UserKey } from '../users/user.ts';
 import type { Project, ProjectChange, ProjectDraft, ProjectFields, ProjectId } from './project.ts';
 import type { ProjectOutcome, ProjectStore } from './project-store.ts';
 
@@ -28,6 +29,7 @@ export class Projects {
   readonly #shares: GuestShares;
   readonly #sharing: RecordSharing;
   readonly #ids: Ids;
+  readonly #formerIds: Pick<FormerIdStore, 'presentIds'>;
 
   constructor(parts: {
     readonly projectStore: ProjectStore;
@@ -35,12 +37,14 @@ export class Projects {
     readonly shares: GuestShares;
     readonly recordSharing: RecordSharing;
     readonly ids: Ids;
+    readonly formerIds: Pick<FormerIdStore, 'presentIds'>;
   }) {
     this.#store = parts.projectStore;
     this.#permissions = parts.permissions;
     this.#shares = parts.shares;
     this.#sharing = parts.recordSharing;
     this.#ids = parts.ids;
+    this.#formerIds = parts.formerIds;
   }
 
   /**
@@ -51,8 +55,9 @@ export class Projects {
     const id = draft.id ?? this.#ids.uuid();
     this.#permissions.requireCreate(actor, { kind: 'project', id });
     try {
+      const deviceIds = await this.#presentIds(draft.deviceIds, actor.key);
       await this.#shares.take(actor, { projects: 1 }, () =>
-        this.#store.create({ ...withoutRepeats(draft), id }, actor.key),
+        this.#store.create({ ...withoutRepeats({ ...draft, deviceIds }), id }, actor.key),
       );
     } catch (error) {
       if (!(error instanceof Refusal) || error.code !== 'exists') throw error;
@@ -83,8 +88,9 @@ export class Projects {
   }
 
   async update(actor: Actor, id: ProjectId, change: ProjectChange): Promise<void> {
-    const { deviceIds, ...rest } = withoutRepeats(change);
+    const { deviceIds: given, ...rest } = withoutRepeats(change);
     await this.#inAttempts(actor, { id, needed: scope.projectUpdate }, async (project) => {
+      const deviceIds = given && (await this.#presentIds(given, project.ownerKey));
       const onlyUnshared = !this.#permissions.mayShare(actor, project);
       const isChanged = deviceIds !== undefined && !hasSameDevices(project, { ...project, deviceIds });
       const changed = isChanged ? { ...rest, deviceIds } : rest;
@@ -164,6 +170,16 @@ export class Projects {
       turn: () => loopTurns.turn(query.caller),
     });
     for await (const projects of steps) yield* projects;
+  }
+
+  /**
+   * The ids with the present ones of the owner’s devices in place of former ones: a share of the project reaches devices by the
+   * ids that they have.
+   */
+  async #presentIds(ids: readonly DeviceId[], owner: UserKey): Promise<readonly DeviceId[]> {
+    if (ids.length === 0) return ids;
+    const present = await this.#formerIds.presentIds(ids, owner);
+    return present.size === 0 ? ids : [...new Set(ids.map((id) => present.get(id) ?? id))];
   }
 
   /** @throws Refusal `not-found` */

@@ -8,6 +8,7 @@ import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { type DeviceSize, growthOf, sizeOfSensor } from '../devices/device-size.ts';
 import type { DeviceStore, ModificationStamp } from '../devices/device-store.ts';
 import { assertPartsMax } from '../devices/devices.ts';
+import { titleOf } from '../devices/former-id.ts';
 import type { Sensor, SensorChange, SensorDraft, SensorId, SensorKey } from '../devices/sensor.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';
@@ -20,6 +21,7 @@ export class Sensors {
   readonly #permissions: Permissions;
   readonly #shares: GuestShares;
   readonly #clock: Clock;
+  readonly #ages: Clock;
   readonly #log: Log;
   readonly #beforeMoved: () => Promise<void>;
   readonly #onMoved: (sensor: SensorKey) => Promise<void>;
@@ -30,6 +32,8 @@ export class Sensors {
     readonly permissions: Permissions;
     readonly shares: GuestShares;
     readonly clock: Clock;
+    /** The clock by which former ids end. */
+    readonly ages: Clock;
     readonly log: Log;
     /** Called before a sensor is moved: whoever reads its datapoints later finds them on the other device. */
     readonly beforeMoved: () => Promise<void>;
@@ -41,6 +45,7 @@ export class Sensors {
     this.#permissions = parts.permissions;
     this.#shares = parts.shares;
     this.#clock = parts.clock;
+    this.#ages = parts.ages;
     this.#log = parts.log;
     this.#beforeMoved = parts.beforeMoved;
     this.#onMoved = parts.onMoved;
@@ -58,13 +63,15 @@ export class Sensors {
   }
 
   /** Adds a sensor, or replaces the description of the existing one with that id; its datapoints stay. */
-  async put(actor: Actor, id: DeviceId, draft: SensorDraft): Promise<void> {
+  async put(actor: Actor, id: DeviceId, given: SensorDraft): Promise<void> {
     const device = await this.#requireUpdate(actor, id);
+    // What describes its sensors at each start, by the ids that it knows, makes none anew.
+    const draft = { ...given, id: device.sensors.get(given.id)?.id ?? given.id };
     if (!device.sensors.has(draft.id)) assertPartsMax(device.sensors.size + device.actuators.size + 1);
     const growth = growthOf(sizeOfSensor(device.sensors.get(draft.id)), sizeOfSensor(draft));
     const amounts = { sensors: device.sensors.has(draft.id) ? 0 : 1, description_bytes: growth.descriptions };
     await this.#shares.take(actor, amounts, () =>
-      this.#change(device, growth, (stamp) => this.#store.putSensor(stamp, draft)),
+      this.#change(device, growth, (stamp) => this.#store.putSensor(stamp, draft, this.#ages.now())),
     );
   }
 
@@ -82,7 +89,9 @@ export class Sensors {
     const device = await this.#requireUpdate(actor, id);
     const sensor = sensorOf(device, sensorId);
     const mark = { device: device.key, atMs: this.#clock.now() };
-    await this.#directory.leave({ device: id, sensor: sensorId }, () => this.#store.removeSensor(mark, sensor.key));
+    await this.#directory.leave({ device: device.id, sensor: sensor.id }, () =>
+      this.#store.removeSensor(mark, sensor.key),
+    );
     this.#shares.release(actor, { sensors: 1, description_bytes: sizeOfSensor(sensor).descriptions });
   }
 
@@ -104,7 +113,7 @@ export class Sensors {
     if (target.ownerKey !== device.ownerKey && !actor.admin) {
       throw new Refusal('forbidden', `Devices ${id} and ${targetId} belong to different users.`);
     }
-    if (target.sensors.has(sensorId)) throw takenBy(targetId, sensorId);
+    if (target.sensors.has(sensor.id)) throw takenBy(targetId, sensor.id);
     assertPartsMax(target.sensors.size + target.actuators.size + 1);
     await this.#beforeMoved();
     const stamp = { device: device.key, atMs: this.#clock.now() };
@@ -116,7 +125,7 @@ export class Sensors {
     } catch (error) {
       throw error instanceof Refusal && error.code === 'exists' ? takenBy(targetId, sensorId) : error;
     } finally {
-      await this.#directory.refresh(id);
+      await this.#directory.refresh(device.id);
     }
     await this.#onMoved(sensor.key);
     this.#log.audit(
@@ -143,6 +152,6 @@ function takenBy(target: DeviceId, sensor: SensorId): Refusal {
 /** @throws Refusal `not-found` */
 function sensorOf(device: Device, id: SensorId): Sensor {
   const sensor = device.sensors.get(id);
-  if (sensor === undefined) throw new Refusal('not-found', `Device ${device.id} has no sensor ${id}.`);
+  if (sensor === undefined) throw new Refusal('not-found', `${titleOf(device)} has no sensor ${id}.`);
   return sensor;
 }

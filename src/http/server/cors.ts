@@ -7,7 +7,8 @@ const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 // Browser clients in the field send the response header Access-Control-Allow-Origin with their requests.
 const requestHeaders =
   'Authorization, Content-Type, Accept, Prefer, Idempotency-Key, Last-Event-ID, Access-Control-Allow-Origin';
-const responseHeaders = 'Link, Location, X-Total-Count, Retry-After, Preference-Applied, WWW-Authenticate';
+const responseHeaders =
+  'Link, Location, X-Total-Count, Retry-After, Preference-Applied, WWW-Authenticate, Deprecation, Sunset';
 const preflightAgeS = '86400';
 
 /** Allows pages of these origins (`*`: all) to call the service, and answers their preflights without a sign-in. */

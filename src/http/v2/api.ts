@@ -22,6 +22,7 @@ import { registerLatest } from './datapoints/latest.ts';
 import { registerLive } from './datapoints/live.ts';
 import { registerReceived } from './datapoints/received.ts';
 import { registerDevices } from './devices.ts';
+import { announceSuccessors, registerFormerIds } from './former-ids.ts';
 import { registerGateways } from './gateways.ts';
 import { registerKinds } from './kinds.ts';
 import { registerMqttClients } from './mqtt-clients.ts';
@@ -33,6 +34,7 @@ import { registerSettings } from './settings.ts';
 import { registerRecordShares, registerShares } from './shares.ts';
 
 export function registerV2(app: TypedApp, services: Services): void {
+  announceSuccessors(app, services);
   registerAuth(app, services);
   registerAccountMails(app, services);
   registerPermissions(app, services);
@@ -44,6 +46,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerSignIns(app, services);
   registerReceived(app, services);
   registerDevices(app, services);
+  registerFormerIds(app, services);
   registerShares(app, services);
   registerSensors(app, services);
   registerDatapoints(app, services);

@@ -6,7 +6,7 @@ import type { Caller } from '../../domain/callers/caller.ts';
 export interface OrderedMessage {
   /** The publisher. */
   readonly caller: Caller;
-  /** Messages with the same key keep their order: the id of the device. */
+  /** Messages with the same key keep their order: those of a device. */
   readonly orderKey: string;
   /** To how many subscribers it goes. */
   readonly subscribers: number;

@@ -3,12 +3,13 @@
 // too much of what a caller published is on its way, that caller's pushes wait; and in each turn of the event loop only so
 // much goes out, however many subscribers a message has (I4).
 import type { Json } from '../../base/text/json.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { FairShare } from '../../domain/callers/fair-share.ts';
 import { jsonValue } from '../../domain/datapoints/datapoint.ts';
-import type { Committed, CommittedPush, CommittedSetting, Feed } from '../../domain/datapoints/feed.ts';
+import type { Committed, CommittedPush, Feed } from '../../domain/datapoints/feed.ts';
 import type { FanOut } from '../../domain/datapoints/ingest/fan-out.ts';
 import type { Push } from '../../domain/datapoints/ingest/push.ts';
 import type { Reading } from '../../domain/datapoints/ingest/reading.ts';
@@ -16,8 +17,9 @@ import { serviceCaller } from '../../domain/datapoints/ingest/writer-queue.ts';
 import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
 import type { SettingId } from '../../domain/devices/setting.ts';
 import type { Actor, UserKey } from '../../domain/users/user.ts';
-import { actuatorTopic, bothForms, deviceIdOf, relayKeyOf, sensorTopic } from '../topics.ts';
+import { bothForms, type Levels, relayKeyOf } from '../topics.ts';
 import { DeliveryOrder, type OrderedMessage } from './delivery-order.ts';
+import { presentTopicOf, topicsOf } from './message-topics.ts';
 
 export interface OutgoingPublish {
   readonly topic: string;
@@ -30,6 +32,8 @@ export interface OutgoingPublish {
   readonly part?: number;
   /** The entry in the history of the actuator. */
   readonly setting?: SettingId;
+  /** Levels of the topic that filters must name, because they are former ids. */
+  readonly exactLevels?: Levels;
   /** The publisher, who is charged for a retained message. */
   readonly user?: UserKey;
   /** Whether a guest published it: it takes only a part of what may wait for a user. */
@@ -58,6 +62,7 @@ export interface MessageKind {
   readonly qos: number;
   readonly retain: boolean;
   readonly user?: UserKey | undefined;
+  readonly exactLevels?: Levels | undefined;
 }
 
 /** What delivery needs of the broker. */
@@ -66,8 +71,8 @@ export interface PublishRouter {
   readonly isWatched: boolean;
   /** Whether any connected client or stored session is to get a message on this topic, or it is retained. */
   wants(topic: string, options: MessageKind): boolean;
-  /** How many subscriptions of connected clients match a topic. */
-  subscribersOf(topic: string): number;
+  /** How many subscriptions of connected clients match a topic, and name the levels that must be named. */
+  subscribersOf(topic: string, exactLevels?: Levels): number;
   /** Messages handed to subscribers since the start: one message counts for each of its subscribers. */
   readonly handedOut: number;
   /** Routes the message; resolves when its subscribers have it, or it is queued for them. `flush` is owed then. */
@@ -99,6 +104,7 @@ interface PendingPublish extends OrderedMessage {
 export class Delivery implements FanOut {
   readonly #router: PublishRouter;
   readonly #directory: DeviceDirectory;
+  readonly #nowMs: () => number;
   readonly #bounds: DeliveryBounds;
   readonly #onCapacity: () => void;
   readonly #unreadBytes: () => number;
@@ -120,6 +126,8 @@ export class Delivery implements FanOut {
   constructor(parts: {
     readonly router: PublishRouter;
     readonly directory: DeviceDirectory;
+    /** The clock by which former ids end. */
+    readonly ages: Clock;
     readonly bounds: DeliveryBounds;
     /** Bytes that wait for subscribers whose sockets are full: no publisher waits for these. */
     readonly unreadBytes: () => number;
@@ -128,6 +136,7 @@ export class Delivery implements FanOut {
   }) {
     this.#router = parts.router;
     this.#directory = parts.directory;
+    this.#nowMs = () => parts.ages.now();
     this.#bounds = parts.bounds;
     const { deliveryBytesMax, deliveryBytesReserve: reserve } = parts.bounds;
     this.#share = new FairShare('deliveryBytes', { aloneMax: deliveryBytesMax - reserve, reserve });
@@ -146,8 +155,8 @@ export class Delivery implements FanOut {
     let sum = 0;
     for (const push of pushes) {
       const messages = push.original === undefined ? push.readings.length : 1;
-      for (const topic of bothForms(topicOf(push))) {
-        const subscribers = this.#router.subscribersOf(topic);
+      for (const { topic, exactLevels } of topicsOf(push, push.device, this.#nowMs)) {
+        const subscribers = this.#router.subscribersOf(topic, exactLevels);
         if (subscribers > 0) sum += messages * (messageBytes + subscribers * this.#bounds.deliveryBytesEach);
       }
     }
@@ -209,23 +218,33 @@ export class Delivery implements FanOut {
 
   #take(committed: Committed): void {
     if (committed.kind === 'sensor' && committed.readings.length === 0) {
-      if (committed.original?.payload.length === 0) this.clear(topicOf(committed)).catch(() => {});
+      if (committed.original?.payload.length === 0)
+        this.clear(presentTopicOf(committed, committed.device.id), committed.device).catch(() => {});
       return;
     }
     const { qos = 0, retain = false, user } = committed.original ?? {};
     if (!retain && !this.#router.isWatched) return;
-    const topics = bothForms(topicOf(committed)).filter((topic) => this.#router.wants(topic, { qos, retain }));
+    // The device may have got another id since the push was accepted.
+    const known = this.#directory.peek(committed.device.id);
+    const present = known?.key === committed.device.key ? known : committed.device;
+    const topics = topicsOf(committed, present, this.#nowMs).filter(({ topic, exactLevels }) =>
+      this.#router.wants(topic, { qos, retain: retain && exactLevels === undefined, exactLevels }),
+    );
     if (topics.length === 0) return;
-    const { key: device, id: deviceId } = committed.device;
+    const { key: device } = present;
+    // The same whatever the id, so that messages keep their order while the device is given another.
+    const orderKey = orderKeyOf(present);
     const part = (committed.kind === 'actuator' ? committed.actuator : committed.sensor).key;
     const caller = committed.caller ?? serviceCaller;
     const setting = committed.kind === 'actuator' ? committed.setting : undefined;
     for (const payload of payloadsOf(committed)) {
-      for (const topic of topics) {
+      for (const { topic, id: deviceId, exactLevels } of topics) {
         const own = setting === undefined ? {} : { setting };
         const publisher = { ...(user === undefined ? {} : { user }), ...(caller.isGuest ? { isOfGuest: true } : {}) };
-        const message = { topic, payload, qos, retain, device, part, ...own, ...publisher };
-        this.#put(this.#weighed({ caller, orderKey: deviceId, deviceId }, message));
+        // Retained under the present ids alone.
+        const named = exactLevels === undefined ? { retain } : { retain: false, exactLevels };
+        const message = { topic, payload, qos, ...named, device, part, ...own, ...publisher };
+        this.#put(this.#weighed({ caller, orderKey, deviceId }, message));
       }
     }
     if (!this.#running) void this.#run();
@@ -247,9 +266,9 @@ export class Delivery implements FanOut {
   }
 
   /** Removes the retained message of a device's topic, after all messages of that device taken before. */
-  async clear(topic: string): Promise<void> {
+  async clear(topic: string, device: { readonly key: number }): Promise<void> {
     const message = { payload: Buffer.alloc(0), qos: 0 as const, retain: true, isSilent: true };
-    const order = { caller: serviceCaller, orderKey: deviceIdOf(topic), subscribers: 0, bytes: 0 };
+    const order = { caller: serviceCaller, orderKey: orderKeyOf(device), subscribers: 0, bytes: 0 };
     await this.#putAndWait(bothForms(topic).map((form) => ({ ...order, message: { ...message, topic: form } })));
   }
 
@@ -263,7 +282,7 @@ export class Delivery implements FanOut {
 
   /** Adds how many bytes the message counts for its publisher. */
   #weighed(order: Pick<PendingPublish, 'caller' | 'orderKey' | 'deviceId'>, message: OutgoingPublish): PendingPublish {
-    const subscribers = this.#router.subscribersOf(message.topic);
+    const subscribers = this.#router.subscribersOf(message.topic, message.exactLevels);
     const bytes = bytesOf(message) + subscribers * this.#bounds.deliveryBytesEach;
     return { ...order, subscribers, bytes, message };
   }
@@ -362,9 +381,9 @@ const roomyPart = 0.5;
  */
 const messageBytes = 420;
 
-function topicOf(committed: CommittedSetting | Pick<CommittedPush, 'kind' | 'device' | 'sensor' | 'many'>): string {
-  if (committed.kind === 'actuator') return actuatorTopic(committed.device.id, committed.actuator.id);
-  return sensorTopic(committed.device.id, committed.sensor.id, { many: committed.many });
+/** Never equal to that of a message between clients, which has a slash. */
+function orderKeyOf({ key }: { readonly key: number }): string {
+  return String(key);
 }
 
 /** The payload as it was published; of a push by HTTP, `{value, timestamp?}` for each datapoint. */

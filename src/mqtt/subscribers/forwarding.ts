@@ -7,7 +7,7 @@ import { limits } from '../../config/limits.ts';
 import type { SettingId } from '../../domain/devices/setting.ts';
 import type { Access, GrantFacts } from '../access.ts';
 import type { ClientSession, QoS, Sessions } from '../sessions.ts';
-import type { Topic } from '../topics.ts';
+import type { Levels, Topic } from '../topics.ts';
 import { type EncodingCount, Frames } from './frame.ts';
 import { JoinedWrites, type PublishesOut } from './joined-writes.ts';
 import type { Recipients, TopicSubscriber } from './recipients.ts';
@@ -15,7 +15,7 @@ import type { SessionReplay } from './replay.ts';
 import type { SubscriberBacklog } from './subscriber-backlog.ts';
 
 /** A packet to be sent, as the broker hands it over. */
-type OutgoingPacket = AedesPublishPacket & { readonly setting?: SettingId };
+type OutgoingPacket = AedesPublishPacket & { readonly setting?: SettingId; readonly exactLevels?: Levels };
 
 /** Fields of aedes's connection that its types do not declare. */
 interface AedesClient extends Client {
@@ -143,7 +143,7 @@ export class Forwarding {
     { packet, frames, facts, topic }: MessageToHand,
   ): 'unread' | undefined {
     if (!this.#parts.sessions.isOpen(session)) return undefined;
-    const grant = this.#parts.access.grant(session, packet.topic, facts, recipient.grant);
+    const grant = this.#parts.access.grant(session, packet, facts, recipient.grant);
     recipient.grant = grant;
     if (grant.qos === undefined) return undefined;
     this.#writes.add(session, frames.of(Math.min(grant.qos, packet.qos) as QoS));

@@ -6,6 +6,7 @@
 import type { Log } from '../../base/log.ts';
 import type { Json } from '../../base/text/json.ts';
 import { parseJsonText } from '../../base/text/json-text.ts';
+import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Downlinks, GatewayConnections, MissedValue } from '../../domain/actuators/downlinks.ts';
 import type { Feed } from '../../domain/datapoints/feed.ts';
@@ -20,7 +21,8 @@ import type { MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
 import type { Access } from '../access.ts';
 import { withoutNuls } from '../payload.ts';
 import type { ClientSession, Sessions } from '../sessions.ts';
-import { actuatorTopic, bothForms, parseTopic, type Topic } from '../topics.ts';
+import { actuatorTopic, parseTopic, type Topic } from '../topics.ts';
+import { type MessageTopic, topicsOf } from './message-topics.ts';
 
 /** A handover to one gateway that is under way. */
 interface Handover {
@@ -43,6 +45,8 @@ export interface GatewayDownlinksParts {
   readonly access: Access;
   readonly stored: Pick<MqttSessions, 'takes' | 'sessionOwner' | 'createRetainedStreamCombi'>;
   readonly log: Log;
+  /** The clock by which former ids end. */
+  readonly ages: Clock;
   /** Whether the delivery of a setting to subscribers has not ended. */
   readonly isUnderWay: (setting: SettingId) => boolean;
   /** Sends a message to one subscriber, with QoS 0. */
@@ -83,8 +87,8 @@ export class GatewayDownlinks implements GatewayConnections {
     const session = sessions.holderOf(gateway.id);
     if (session !== undefined) return this.#isListening(session, device, actuator) ? 'none' : 'pending';
     if (qos === 0 || stored.sessionOwner(gateway.id) === undefined) return 'pending';
-    const topics = bothForms(actuatorTopic(device.id, actuator.id));
-    return topics.some((topic) => stored.takes(gateway.id, { topic })) ? 'queued' : 'pending';
+    const topics = this.#topicsOf(device, actuator);
+    return topics.some((each) => stored.takes(gateway.id, each)) ? 'queued' : 'pending';
   }
 
   /** What waited in the stored session has been sent to the client. */
@@ -185,8 +189,16 @@ export class GatewayDownlinks implements GatewayConnections {
 
   /** The forms of the topic in which the session may have the value now. */
   #topicsFor(session: ClientSession, device: Device, actuator: Actuator): string[] {
-    const topics = bothForms(actuatorTopic(device.id, actuator.id));
-    return topics.filter((topic) => this.#parts.access.grantedQos(session, topic) !== undefined);
+    const { access } = this.#parts;
+    const topics = this.#topicsOf(device, actuator);
+    return topics.flatMap(({ topic, exactLevels }) =>
+      access.grantedQos(session, topic, { exactLevels, device }) === undefined ? [] : [topic],
+    );
+  }
+
+  /** Those of former ids too: a gateway in the field subscribes to what it was configured with. */
+  #topicsOf(device: Device, actuator: Actuator): MessageTopic[] {
+    return topicsOf({ kind: 'actuator', actuator }, device, () => this.#parts.ages.now());
   }
 
   #takeTurn(handover: Handover): void {

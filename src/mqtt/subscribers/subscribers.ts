@@ -8,8 +8,11 @@ import { Qlobber } from 'qlobber';
 import { LruCache } from '../../base/memory/lru-cache.ts';
 import { limits } from '../../config/limits.ts';
 import { remembered } from '../../domain/remembered.ts';
-import { matchesForm, parseTopic } from '../topics.ts';
+import { keyOf, type Levels, matchesForm, parseTopic } from '../topics.ts';
 import { clientOf, type Deliver, type Recipients, type TopicSubscriber, weightOfRecipients } from './recipients.ts';
+
+/** A packet of the broker that may say which levels of its topic filters must name. */
+type RoutedPacket = AedesPublishPacket & { readonly exactLevels?: Levels };
 
 /** Hands a message to its recipients; calls `done` when each has taken or dropped it. */
 export type HandOut = (packet: AedesPublishPacket, recipients: Recipients, done: () => void) => void;
@@ -68,7 +71,7 @@ export class Subscribers {
       done(new Error('The broker is closed.'));
       return;
     }
-    const recipients = this.#recipientsOf(packet.topic);
+    const recipients = this.#recipientsOf(packet.topic, (packet as RoutedPacket).exactLevels);
     this.handedOut += recipients.all.length;
     this.#handOut(packet, recipients, done);
   }
@@ -79,9 +82,9 @@ export class Subscribers {
     setImmediate(done);
   }
 
-  /** How many subscriptions of connected clients match a topic. */
-  count(topic: string): number {
-    return this.#recipientsOf(topic).all.length;
+  /** How many subscriptions of connected clients match a topic, and name the levels that must be named. */
+  count(topic: string, exactLevels?: Levels): number {
+    return this.#recipientsOf(topic, exactLevels).all.length;
   }
 
   #forgetRecipients(): void {
@@ -89,21 +92,22 @@ export class Subscribers {
     if (this.#recipients.size > 0) this.#recipients.clear();
   }
 
-  #recipientsOf(topic: string): Recipients {
-    const known = this.#recipients.get(topic);
+  #recipientsOf(topic: string, exactLevels?: Levels): Recipients {
+    const key = keyOf(topic, exactLevels);
+    const known = this.#recipients.get(key);
     if (known !== undefined) return known;
-    const found: Recipients = { topic: parseTopic(topic), all: this.#find(topic) };
-    this.#recipients.set(topic, found);
+    const found: Recipients = { topic: parseTopic(topic), all: this.#find(topic, exactLevels) };
+    this.#recipients.set(key, found);
     return found;
   }
 
   /** A client with several filters for the topic is found once; filters that ask for its other form do not count. */
-  #find(topic: string): TopicSubscriber[] {
+  #find(topic: string, exactLevels: Levels | undefined): TopicSubscriber[] {
     const found: TopicSubscriber[] = [];
     const clients = new Set<Client>();
     for (const deliver of this.#takersOf(topic)) {
       const { client, filter } = this.#filters.get(deliver) ?? { client: undefined, filter: topic };
-      if (!matchesForm(filter, topic)) continue;
+      if (!matchesForm(filter, topic, exactLevels)) continue;
       if (client !== undefined && clients.has(client)) continue;
       if (client !== undefined) clients.add(client);
       found.push({ client, deliver, grant: undefined });

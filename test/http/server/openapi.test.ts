@@ -227,6 +227,16 @@ async function prepare(operation: Operation): Promise<void> {
   // The other device, to which a sensor is moved.
   await server.call('admin', 'DELETE', '/devices/field-4');
   await server.call('admin', 'POST', '/devices', { json: { id: 'field-4' } });
+  if (operation.operationId === 'endFormerDeviceId') {
+    for (const id of ['field-3-old', 'field-3']) await server.call('admin', 'PUT', '/devices/field-3/id', { text: id });
+  }
+  if (operation.operationId === 'endFormerSensorId') {
+    for (const [from, id] of [
+      ['TC', 'field-3-old'],
+      ['field-3-old', 'TC'],
+    ])
+      await server.call('admin', 'PUT', `/devices/field-3/sensors/${from}/id`, { text: id ?? '' });
+  }
   // Of the time that is corrected in the example.
   const value = { json: { value: 21.5, timestamp: '2016-06-08T18:20:27.873Z' } };
   assert.equal((await server.call('admin', 'POST', '/devices/field-3/sensors/TC/values', value)).status, 204);

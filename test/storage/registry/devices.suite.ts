@@ -92,7 +92,7 @@ export function devicesSuite({ name, open }: EngineKind): void {
         ...([anyText, anyFields, named(anySensor), named(anyActuator)] as const),
         async (text, own, sensors, actuators) => {
           const draft = { ...own, id: records.name(text), sensors, actuators };
-          await opened.stores.devices.create(draft, owner.key, nowMs);
+          await opened.stores.devices.create(draft, owner.key, { atMs: nowMs, ageMs: nowMs });
           const device = await records.deviceOf(draft.id);
           assert.deepEqual(device, expectedOf(draft, owner, device));
           // Parts stand in the order in which they were made.
@@ -109,8 +109,8 @@ export function devicesSuite({ name, open }: EngineKind): void {
       const keys = made.map(({ key }) => key).reverse();
       assert.deepEqual(await opened.stores.devices.listByKeys([...keys, 2 ** 40]), [...made].reverse());
       const ids = made.map(({ id }) => id).reverse();
-      assert.deepEqual(await opened.stores.devices.listKeysByIds(['none', ...ids]), keys);
-      assert.deepEqual(await opened.stores.devices.listKeysByIds([]), []);
+      assert.deepEqual(await opened.stores.devices.listKeysByIds(['none', ...ids], 0), keys);
+      assert.deepEqual(await opened.stores.devices.listKeysByIds([], 0), []);
       const upToOne = made.map(({ sensors, actuators }) => Math.min(sensors.size, 1) + Math.min(actuators.size, 1));
       assert.deepEqual(await opened.stores.devices.countParts([...keys, 2 ** 40], 1), [...upToOne.reverse(), 0]);
       assert.deepEqual(await opened.stores.devices.countParts([], 1), []);
@@ -131,7 +131,7 @@ export function devicesSuite({ name, open }: EngineKind): void {
 
     test('a device of nobody is refused', async () => {
       const draft = { id: records.name('device'), visibility: 'public' as const, sensors: [], actuators: [] };
-      await assertRefused(opened.stores.devices.create(draft, 2 ** 40, nowMs), 'not-found');
+      await assertRefused(opened.stores.devices.create(draft, 2 ** 40, { atMs: nowMs, ageMs: nowMs }), 'not-found');
       assert.equal(await opened.stores.devices.find(draft.id), undefined);
     });
 
@@ -302,7 +302,7 @@ export function devicePartsSuite({ name, open }: EngineKind): void {
       assert.ok((await sensorOf(device)).key > other.key);
       await opened.reopen();
       const refs = await opened.stores.watch.sensorRefsOf([sensor.key, other.key, 2 ** 40]);
-      assert.deepEqual([...refs].map(([key, ref]) => [key, { ...ref }]), [[other.key, { device: device.id, sensor: 'other' }]]); // biome-ignore format: short
+      assert.deepEqual([...refs].map(([key, ref]) => [key, { ...ref }]), [[other.key, { device: device.id, sensor: 'other', hasOtherNames: false }]]); // biome-ignore format: short
     });
 
     test('a sensor that is moved keeps its key and description, and is refused where its id is taken', async () => {
@@ -324,10 +324,76 @@ export function devicePartsSuite({ name, open }: EngineKind): void {
       assert.deepEqual(await sensorOf(await records.deviceOf(to.id)), sensor);
       assert.deepEqual([...(await records.deviceOf(from.id)).sensors.keys()], ['other']);
       const refs = await opened.stores.watch.sensorRefsOf([sensor.key]);
-      assert.deepEqual({ ...refs.get(sensor.key) }, { device: to.id, sensor: sensor.id });
+      assert.deepEqual({ ...refs.get(sensor.key) }, { device: to.id, sensor: sensor.id, hasOtherNames: false });
       await opened.stores.devices.putSensor(stampOf(from), plain);
       await assertRefused(opened.stores.devices.moveSensor(stampOf(to), sensor.key, from.key), 'exists');
       assert.deepEqual(await sensorOf(await records.deviceOf(to.id)), sensor);
+    });
+
+    test('a device with another id is led to by the former one, which nobody takes until it ends', async () => {
+      const [device, other] = [await records.device(owner), await records.device(owner)];
+      const [from, to] = [device.id, `${device.id}-north`];
+      const rename = async (names: { from: string; to: string }, { of = device, by = owner.key } = {}) => {
+        const prepared = await opened.stores.formerIds.prepareRename(
+          { device: of.key, owner: by, ...names },
+          { caller: '' },
+        );
+        return prepared?.store({ atMs: 1000, ageMs: 1000, untilMs: 2000 });
+      };
+      assert.equal(await rename({ from: to, to: from }), undefined);
+      assert.equal(await rename({ from, to }, { by: -1 }), undefined, 'it belongs to somebody else');
+      assert.deepEqual(await rename({ from, to }), { retainedGone: 0, rules: [] });
+      await opened.reopen();
+      assert.deepEqual(
+        { ...(await opened.stores.formerIds.findDevice(from)) },
+        { device: device.key, id: to, untilMs: 2000 },
+      );
+      assert.equal(await opened.stores.formerIds.findDevice(to), undefined);
+      assert.equal(await opened.stores.devices.find(from), undefined);
+      assert.deepEqual((await records.deviceOf(to)).formerIds, [{ id: from, untilMs: 2000 }]);
+      assert.deepEqual(await opened.stores.devices.listKeysByIds([from, to], 1999), [device.key]);
+      assert.deepEqual(await opened.stores.devices.listKeysByIds([from], 1999), [device.key]);
+      assert.deepEqual(await opened.stores.devices.listKeysByIds([from], 2000), []);
+      await assertRefused(rename({ from: other.id, to: from }, { of: other }), 'exists');
+      await assertRefused(rename({ from: other.id, to }, { of: other }), 'exists');
+      const draft = { id: from, visibility: 'public' as const, sensors: [], actuators: [] };
+      await assertRefused(opened.stores.devices.create(draft, owner.key, { atMs: 1999, ageMs: 1999 }), 'exists');
+      assert.ok(await rename({ from: to, to: from }));
+      assert.deepEqual((await records.deviceOf(from)).formerIds, [{ id: to, untilMs: 2000 }]);
+      assert.equal(await opened.stores.formerIds.forgetDevice(other.key, to), false);
+      assert.equal(await opened.stores.formerIds.forgetDevice(device.key, to), true);
+      assert.ok(await rename({ from, to }));
+      await opened.stores.devices.create(draft, owner.key, { atMs: 2000, ageMs: 2000 });
+      assert.equal((await records.deviceOf(to)).formerIds, undefined);
+      await opened.stores.devices.remove(device.key);
+      await opened.stores.devices.create({ ...draft, id: to }, owner.key, { atMs: 0, ageMs: 0 });
+    });
+
+    test('a sensor with another id is led to by the former one, which no other takes until it ends', async () => {
+      const { devices } = opened.stores;
+      const device = await records.device(owner);
+      for (const id of ['one', 'two']) await devices.putSensor(stampOf(device), { ...plain, id });
+      const sensorOfId = async (id: string) => (await records.deviceOf(device.id)).sensors.get(id)?.key ?? -1;
+      const one = await sensorOfId('one');
+      const rename = (from: string, to: string, { sensor = one, by = owner.key } = {}) =>
+        opened.stores.formerIds.renameSensor(
+          { device: device.key, sensor, owner: by, from, to },
+          { atMs: 1000, ageMs: 1000, untilMs: 2000 },
+        );
+      assert.equal(await rename('two', 'north'), undefined);
+      assert.equal(await rename('one', 'north', { by: -1 }), undefined, 'it belongs to somebody else');
+      assert.deepEqual(await rename('one', 'north'), { retainedGone: 0, rules: [] });
+      await opened.reopen();
+      const ids = [...(await records.deviceOf(device.id)).sensors.keys()];
+      assert.ok(ids.includes('north') && !ids.includes('one'));
+      const two = await sensorOfId('two');
+      await assertRefused(rename('two', 'one', { sensor: two }), 'exists');
+      await assertRefused(rename('two', 'north', { sensor: two }), 'exists');
+      await assertRefused(opened.stores.devices.putSensor(stampOf(device), { ...plain, id: 'one' }, 1999), 'exists');
+      await opened.stores.devices.putSensor(stampOf(device), { ...plain, id: 'one' }, 2000);
+      assert.notEqual(await sensorOfId('one'), one);
+      assert.equal(await opened.stores.formerIds.forgetSensor(device.key, 'one'), false);
+      await opened.stores.devices.remove(device.key);
     });
 
     test('a part of a device that is gone is refused', async () => {

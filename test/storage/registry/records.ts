@@ -62,7 +62,7 @@ export class Records {
   async device(owner: User, draft: Partial<DeviceDraft> = {}): Promise<Device> {
     const id = this.name('device');
     const device = { id, visibility: 'private' as const, sensors: [], actuators: [], ...draft };
-    await this.stores.devices.create(device, owner.key, nowMs);
+    await this.stores.devices.create(device, owner.key, { atMs: nowMs, ageMs: nowMs });
     return this.deviceOf(device.id);
   }
 

@@ -11,6 +11,7 @@ import { countDatapoints } from '../../api/history.ts';
 import { keys } from '../../api/query-keys.ts';
 import type { Rights } from '../../api/rights.ts';
 import { limits } from '../../limits.ts';
+import { IdForm } from '../../shared/device/id-form.tsx';
 import { useDeviceChange } from '../../shared/device/use-device-change.ts';
 import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
 import { Dialog } from '../../shared/form/dialog.tsx';
@@ -115,10 +116,11 @@ interface MoreMenuProps {
   readonly device: Device;
   /** Each undefined where one may not. */
   readonly onEdit: (() => void) | undefined;
+  readonly onOtherId: (() => void) | undefined;
   readonly onRemove: (() => void) | undefined;
 }
 
-function MoreMenu({ device, onEdit, onRemove }: MoreMenuProps) {
+function MoreMenu({ device, onEdit, onOtherId, onRemove }: MoreMenuProps) {
   const { device: words, imports } = useStrings();
   const navigate = useNavigate();
   return (
@@ -132,6 +134,11 @@ function MoreMenu({ device, onEdit, onRemove }: MoreMenuProps) {
         {onEdit !== undefined && (
           <Menu.Item leftSection={<Icon name="edit" size={16} />} onClick={onEdit}>
             {words.edit}
+          </Menu.Item>
+        )}
+        {onOtherId !== undefined && (
+          <Menu.Item leftSection={<Icon name="tag" size={16} />} onClick={onOtherId}>
+            {words.otherId}
           </Menu.Item>
         )}
         <Menu.Item
@@ -152,7 +159,7 @@ function MoreMenu({ device, onEdit, onRemove }: MoreMenuProps) {
 
 function Actions({ device, rights, onChange }: DeviceHeaderProps) {
   const { device: words } = useStrings();
-  const [dialog, setDialog] = useState<'qr' | 'edit' | 'remove'>();
+  const [dialog, setDialog] = useState<'qr' | 'edit' | 'id' | 'remove'>();
   const { data: facts } = useQuery(factsQuery);
   const address = `${originFor(facts)}/devices/${encodeURIComponent(device.id)}`;
   const copyLink = async () => {
@@ -183,6 +190,7 @@ function Actions({ device, rights, onChange }: DeviceHeaderProps) {
       <MoreMenu
         device={device}
         onEdit={rights.mayUpdate ? () => setDialog('edit') : undefined}
+        onOtherId={rights.isManager ? () => setDialog('id') : undefined}
         onRemove={rights.mayDelete ? () => setDialog('remove') : undefined}
       />
       <Dialog opened={dialog === 'qr'} onClose={close} title={words.qrTitle}>
@@ -190,6 +198,7 @@ function Actions({ device, rights, onChange }: DeviceHeaderProps) {
         <AddressNote />
       </Dialog>
       <DeviceForm device={device} rights={rights} isOpen={dialog === 'edit'} onClose={close} />
+      <IdForm device={device.id} isOpen={dialog === 'id'} onClose={close} />
       <RemoveDevice device={device} isOpen={dialog === 'remove'} onClose={close} />
     </>
   );

@@ -3,7 +3,7 @@
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { unlessGone } from '../../api/api-problem.ts';
 import type { Device } from '../../api/client.ts';
 import { deviceQuery } from '../../api/devices.ts';
@@ -31,6 +31,15 @@ export function DevicePage() {
   const { data, error, refetch } = useQuery(deviceQuery(id));
   const device = unlessGone(data, error);
   const { data: rights = noRights, isPending } = useQuery(rightsQuery(id));
+  const navigate = useNavigate();
+  const search = route.useSearch();
+  // An id that it had before leads here; all that is kept of it stands under the present one.
+  const presentId = device?.id ?? id;
+  useEffect(() => {
+    if (presentId !== id)
+      void navigate({ to: '/devices/$device', params: { device: presentId }, search, replace: true });
+  }, [presentId, id, search, navigate]);
+  if (presentId !== id) return <Waiting id={presentId} />;
   if (device !== undefined) return <Page key={id} device={device} rights={isPending ? undefined : rights} />;
   return error === null ? (
     <Waiting id={id} />

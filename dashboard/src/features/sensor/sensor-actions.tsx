@@ -9,6 +9,7 @@ import { keys } from '../../api/query-keys.ts';
 import type { Rights } from '../../api/rights.ts';
 import { useSession } from '../../api/use-session.ts';
 import { limits } from '../../limits.ts';
+import { IdForm } from '../../shared/device/id-form.tsx';
 import { SensorForm } from '../../shared/device/sensor-form.tsx';
 import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
@@ -25,7 +26,7 @@ export interface SensorActionsProps {
   readonly onEdit: () => void;
 }
 
-type Dialog = 'calibrate' | 'edit' | 'remove';
+type Dialog = 'calibrate' | 'edit' | 'id' | 'remove';
 
 export function SensorActions({ device, sensor, rights, lastMs, onEdit }: SensorActionsProps) {
   const { sensor: words, datapoints } = useStrings();
@@ -59,6 +60,11 @@ export function SensorActions({ device, sensor, rights, lastMs, onEdit }: Sensor
             <Menu.Item leftSection={<Icon name="edit" size={16} />} onClick={() => setDialog('edit')}>
               {words.edit}
             </Menu.Item>
+            {rights.isManager && (
+              <Menu.Item leftSection={<Icon name="tag" size={16} />} onClick={() => setDialog('id')}>
+                {words.otherId}
+              </Menu.Item>
+            )}
             {rights.mayReadData && lastMs !== undefined && (
               <Menu.Item leftSection={<Icon name="sensor" size={16} />} onClick={onEdit}>
                 {datapoints.menu}
@@ -75,6 +81,7 @@ export function SensorActions({ device, sensor, rights, lastMs, onEdit }: Sensor
         </Menu>
       )}
       <SensorForm device={device.id} sensor={sensor} isOpen={dialog === 'edit'} onClose={closer('edit')} />
+      <IdForm device={device.id} sensor={sensor.id} isOpen={dialog === 'id'} onClose={closer('id')} />
       <Calibration
         device={device.id}
         sensor={sensor}

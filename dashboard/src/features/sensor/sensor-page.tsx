@@ -1,10 +1,11 @@
 // A sensor: its chart is the page. Span, other sensors in the chart and zoom stand in the address; new values come live.
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useEffect, useMemo } from 'react';
 import { unlessGone } from '../../api/api-problem.ts';
-import type { Device, Sensor } from '../../api/client.ts';
+import { api, call, type Device, type Sensor } from '../../api/client.ts';
 import { deviceQuery, heardAt } from '../../api/devices.ts';
+import { keys } from '../../api/query-keys.ts';
 import { noRights, type Rights, rightsQuery } from '../../api/rights.ts';
 import { PointAge } from '../../shared/device/point-age.tsx';
 import { useLiveDevice } from '../../shared/device/use-live-device.ts';
@@ -23,7 +24,6 @@ import type { SensorSearch } from './sensor-search.ts';
 const route = getRouteApi('/devices/$device/sensors/$sensor');
 
 export function SensorPage() {
-  const { sensor: words } = useStrings();
   const path = route.useParams();
   const { data, error, refetch } = useQuery(deviceQuery(path.device));
   const device = unlessGone(data, error);
@@ -37,12 +37,37 @@ export function SensorPage() {
       </>
     );
   }
-  if (device !== undefined && sensor === undefined) return <EmptyState isPage title={words.unknown} />;
+  if (device !== undefined && sensor === undefined) return <ByFormerId device={device.id} sensor={path.sensor} />;
   if (device === undefined || sensor === undefined) return <PageHeader title={path.sensor} subtitle={path.device} />;
   // Another sensor is another page: nothing typed or zoomed is taken over.
   return (
     <Page key={`${device.id}/${sensor.id}`} device={device} sensor={sensor} rights={isPending ? undefined : rights} />
   );
+}
+
+/** An id that the sensor had before leads to its page. */
+function ByFormerId({ device, sensor }: { readonly device: string; readonly sensor: string }) {
+  const { sensor: words } = useStrings();
+  const search = route.useSearch();
+  const navigate = useNavigate();
+  const { data, isPending } = useQuery({
+    queryKey: keys.sensor(device, sensor),
+    queryFn: () => call(api.GET('/api/v2/devices/{device}/sensors/{sensor}', { params: { path: { device, sensor } } })),
+    retry: false,
+    staleTime: 0,
+  });
+  const present = data?.id;
+  useEffect(() => {
+    if (present !== undefined && present !== sensor)
+      void navigate({
+        to: '/devices/$device/sensors/$sensor',
+        params: { device, sensor: present },
+        search,
+        replace: true,
+      });
+  }, [present, sensor, device, search, navigate]);
+  if (isPending || present !== undefined) return <PageHeader title={sensor} subtitle={device} />;
+  return <EmptyState isPage title={words.unknown} />;
 }
 
 interface PageProps {

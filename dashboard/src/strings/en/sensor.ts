@@ -3,6 +3,9 @@ import { counted } from '../plural.ts';
 export const sensor = {
   add: 'Add sensor',
   edit: 'Edit sensor',
+  otherId: 'Change the id',
+  otherIdMeans: (id: string, until: string) =>
+    `Its values and notifications stay. Until ${until} it also answers by ${id}, so that what sends or reads under that id goes on, and no other sensor of the device gets it.`,
   added: (name: string) => `${name} is there.`,
   idNeeded: 'A sensor needs an id, such as TC.',
   idMeans: 'What the device calls it when it pushes. It cannot be changed later.',

@@ -4,6 +4,9 @@ import { countedInFrench } from '../plural.ts';
 export const sensor: Strings['sensor'] = {
   add: 'Ajouter un capteur',
   edit: 'Modifier le capteur',
+  otherId: 'Changer l’identifiant',
+  otherIdMeans: (id, until) =>
+    `Ses valeurs et notifications restent. Jusqu’au ${until}, il répond aussi à ${id} : ce qui envoie ou lit sous cet identifiant continue, et aucun autre capteur de l’appareil ne l’obtient.`,
   added: (name) => `${name} est créé.`,
   idNeeded: 'Un capteur a besoin d’un identifiant, par exemple TC.',
   idMeans: 'Le nom que l’appareil lui donne quand il envoie. Il ne peut pas changer ensuite.',

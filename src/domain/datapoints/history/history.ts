@@ -188,12 +188,17 @@ export class History {
     if (ids.length > limits.sensorsReadMax) throw tooManySensors();
     const sources: SelectedSensor[] = [];
     const missing = new Set(sensors);
+    // Once, by whichever of its ids each is asked for.
+    const found = new Set<SensorKey>();
     for (const id of ids) {
       const device = await this.#directory.get(id);
       this.#permissions.require(actor, device, scope.dataView);
-      for (const sensor of sensors?.map((name) => device.sensors.get(name)) ?? device.sensors.values()) {
+      for (const name of sensors ?? device.sensors.keys()) {
+        const sensor = device.sensors.get(name);
         if (sensor === undefined) continue;
-        missing.delete(sensor.id);
+        missing.delete(name);
+        if (found.has(sensor.key)) continue;
+        found.add(sensor.key);
         sources.push({ device, sensor });
       }
       if (sources.length > limits.sensorsReadMax) throw tooManySensors();

@@ -7,6 +7,7 @@ import type { AgeClocks } from '../../../base/time/clock-watch.ts';
 import type { Caller } from '../../callers/caller.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
+import { titleOf } from '../../devices/former-id.ts';
 import type { Sensor, SensorId } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { PushCharge } from '../../quotas/push-charge.ts';
@@ -79,7 +80,7 @@ export class Ingest {
     const found = this.#directory.peek(device);
     if (found === undefined || (this.#permissions.scopesOf(actor, found) & scope.dataCreate) === 0) return undefined;
     const sensor = found.sensors.get(sensorId);
-    if (sensor === undefined || this.#directory.isLeaving(device, sensorId)) return undefined;
+    if (sensor === undefined || this.#directory.isLeaving(found.id, sensor.id)) return undefined;
     const charge = this.#charges.of(actor, found);
     return this.#charges.refusalOf(charge, actor.caller) === undefined ? { device: found, sensor, charge } : undefined;
   }
@@ -154,8 +155,8 @@ export class Ingest {
   resolve(actor: Actor, device: Device, sensorId: SensorId): SensorRef {
     this.#permissions.require(actor, device, scope.dataCreate);
     const sensor = device.sensors.get(sensorId);
-    if (sensor === undefined || this.#directory.isLeaving(device.id, sensorId)) {
-      throw new Refusal('not-found', `Device ${device.id} has no sensor ${sensorId}.`);
+    if (sensor === undefined || this.#directory.isLeaving(device.id, sensor.id)) {
+      throw new Refusal('not-found', `${titleOf(device)} has no sensor ${sensorId}.`);
     }
     const charge = this.#charges.of(actor, device);
     const refusal = this.#charges.refusalOf(charge, actor.caller);

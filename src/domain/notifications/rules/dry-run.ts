@@ -11,7 +11,8 @@ import { compareTimes, type Datapoint, jsonValue, orderOf, type StoredValue } fr
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
-import type { Sensor } from '../../devices/sensor.ts';
+import type { SensorId } from '../../devices/sensor.ts';
+import { namedSensorOf } from '../../devices/sensors-with-former.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Series } from '../../ports/series.ts';
 import { scope } from '../../scopes.ts';
@@ -57,7 +58,8 @@ export interface DryRunReport {
 
 interface SensorDatapoint {
   readonly device: Device;
-  readonly sensor: Sensor;
+  /** The sensor as the rule names it. */
+  readonly name: SensorId;
   readonly point: Datapoint;
 }
 
@@ -110,8 +112,8 @@ export class DryRun {
   ): Promise<{ readonly points: SensorDatapoint[]; readonly isCut: boolean }> {
     const sensors = devices.flatMap((device) => {
       return rule.values.flatMap((id) => {
-        const sensor = device.sensors.get(id);
-        return sensor === undefined ? [] : [{ device, sensor }];
+        const sensor = namedSensorOf(device, id);
+        return sensor === undefined ? [] : [{ device, sensor, name: id }];
       });
     });
     if (sensors.length > limits.dryRunSensorsMax) {
@@ -123,13 +125,13 @@ export class DryRun {
     // One sensor may have all of the oldest datapoints, so each sensor is read up to the bound. Once `max` datapoints
     // are known, later ones cannot be among the oldest, so the next sensors are read only until `untilMs`.
     let untilMs = Number.POSITIVE_INFINITY;
-    for (const { device, sensor } of sensors) {
+    for (const { device, sensor, name } of sensors) {
       const until = Math.min(toMs ?? Number.POSITIVE_INFINITY, untilMs);
       const query = { sensor: sensor.key, fromMs, descending: false, limit: max };
       const bounded = { ...query, toMs: until === Number.POSITIVE_INFINITY ? undefined : until };
       const { columns } = await this.#series.range(bounded, { caller });
       if (columns.count === max) untilMs = Math.min(untilMs, columns.at[max - 1] as number);
-      for (const point of datapointsOf(columns)) points.push({ device, sensor, point });
+      for (const point of datapointsOf(columns)) points.push({ device, name, point });
       if (points.length < 2 * max) continue;
       points = oldest(points, max);
       untilMs = Math.min(untilMs, orderOf((points.at(-1) as SensorDatapoint).point));
@@ -161,12 +163,12 @@ class DryRunState {
     return this.firings.length >= limits.dryRunFiringsMax;
   }
 
-  take({ device, sensor, point }: SensorDatapoint): void {
+  take({ device, name, point }: SensorDatapoint): void {
     this.#devices.set(device.id, device);
     this.#addFirings(device, applyTime(this.#contextOf(device), orderOf(point)));
-    this.#values.set(`${device.id} ${sensor.id}`, point.value);
-    if (!this.#rule.sensors.includes(sensor.id)) return;
-    const at = { sensor: sensor.id, atMs: orderOf(point), lookup: this.#lookup(device) };
+    this.#values.set(`${device.id} ${name}`, point.value);
+    if (!this.#rule.sensors.includes(name)) return;
+    const at = { sensor: name, atMs: orderOf(point), lookup: this.#lookup(device) };
     this.#addFirings(device, applyDatapoint(this.#contextOf(device), at));
   }
 
@@ -181,7 +183,12 @@ class DryRunState {
     const memory = this.#memories.get(device.id) ?? newDeviceState();
     this.#memories.set(device.id, memory);
     const state = { memory, ruleState: this.#ruleState, time: timesOfDatapoints };
-    return { rule: this.#rule, ...state, sensors: device.sensors, mayNotify: !this.isFull };
+    return {
+      rule: this.#rule,
+      ...state,
+      sensors: { has: (name: SensorId) => namedSensorOf(device, name) !== undefined },
+      mayNotify: !this.isFull,
+    };
   }
 
   /** Adds events to the report, up to its maximum length. */
@@ -202,7 +209,7 @@ class DryRunState {
   #lookup(device: Device): Lookup {
     return (id) => {
       const value = this.#values.get(`${device.id} ${id}`);
-      return value === undefined ? undefined : jsonValue(calibrate(value, device.sensors.get(id)?.calibration));
+      return value === undefined ? undefined : jsonValue(calibrate(value, namedSensorOf(device, id)?.calibration));
     };
   }
 }

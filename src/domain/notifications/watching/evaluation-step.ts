@@ -5,6 +5,7 @@ import { jsonValue, type StoredValue } from '../../datapoints/datapoint.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { Sensor, SensorId, SensorKey } from '../../devices/sensor.ts';
+import { namedSensorOf } from '../../devices/sensors-with-former.ts';
 import type { Fence } from '../../ports/coordination.ts';
 import type { Actor, UserKey } from '../../users/user.ts';
 import type { Lookup } from '../rules/expression-evaluation.ts';
@@ -16,6 +17,10 @@ import type { RecordedFiring, RecordedMemory } from './watch-store.ts';
 export interface WatchedSensor {
   readonly watched: WatchedDevice;
   readonly sensor: Sensor;
+  /** As the rules name it: perhaps by an id that it had before. */
+  readonly name: SensorId;
+  /** The same sensor by another name of other rules; for nearly all none. */
+  also: WatchedSensor | undefined;
   /** The rules that its datapoints concern. */
   readonly rules: SensorRules;
   /** The last value; undefined where the sensor never had one. */
@@ -32,18 +37,34 @@ export class WatchedDevice {
   readonly watches: readonly WatchedSensor[];
   readonly #rules: SortedRules;
   readonly #watches: ReadonlyMap<SensorId, WatchedSensor>;
+  readonly #bySensor = new Map<SensorKey, WatchedSensor>();
 
   constructor(device: Device, rules: SortedRules) {
     this.device = device;
     this.hasTimes = rules.hasTimes;
     this.#rules = rules;
     this.watches = [...rules.bySensor].flatMap(([id, sensorRules]) => {
-      const sensor = device.sensors.get(id);
-      return sensor === undefined
-        ? []
-        : [{ watched: this, sensor, rules: sensorRules, value: undefined, isMoved: false }];
+      const sensor = namedSensorOf(device, id);
+      if (sensor === undefined) return [];
+      return [
+        { watched: this, sensor, name: id, also: undefined, rules: sensorRules, value: undefined, isMoved: false },
+      ];
     });
-    this.#watches = new Map(this.watches.map((watch) => [watch.sensor.id, watch]));
+    this.#watches = new Map(this.watches.map((watch) => [watch.name, watch]));
+    for (const watch of this.watches) {
+      watch.also = this.#bySensor.get(watch.sensor.key);
+      this.#bySensor.set(watch.sensor.key, watch);
+    }
+  }
+
+  /** Each sensor once, by one of its names. */
+  get bySensor(): ReadonlyMap<SensorKey, WatchedSensor> {
+    return this.#bySensor;
+  }
+
+  /** Whether the device has a sensor that rules call so. */
+  has(id: SensorId): boolean {
+    return namedSensorOf(this.device, id) !== undefined;
   }
 
   /** Whether this is still up to date; false where the device or its rules have changed. */
@@ -93,18 +114,17 @@ export class EvaluationStep {
 
   addDevice(watched: WatchedDevice): void {
     this.watchedDevices.set(watched.device.id, watched);
-    for (const watch of watched.watches) {
-      watch.isMoved = false;
-      this.watches.set(watch.sensor.key, watch);
-    }
+    for (const watch of watched.watches) watch.isMoved = false;
+    for (const [key, watch] of watched.bySensor) this.watches.set(key, watch);
   }
 
   /** Releases the values, because the evaluator's cache keeps and bounds them between steps. */
   releaseValues(): void {
-    for (const watch of this.watches.values()) {
-      watch.value = undefined;
-      watch.isMoved = false;
-    }
+    for (const first of this.watches.values())
+      for (const watch of namesOf(first)) {
+        watch.value = undefined;
+        watch.isMoved = false;
+      }
   }
 
   /** Sets a sensor's value and remembers that it has changed. */
@@ -114,4 +134,9 @@ export class EvaluationStep {
     watch.isMoved = true;
     this.moved.push(watch);
   }
+}
+
+/** The sensor by each of its names. */
+export function* namesOf(first: WatchedSensor): Generator<WatchedSensor> {
+  for (let watch: WatchedSensor | undefined = first; watch !== undefined; watch = watch.also) yield watch;
 }

@@ -3,13 +3,14 @@
 // results are stored: after a failed step the caller must load the rules again.
 
 import type { ClockWatch } from '../../../base/time/clock-watch.ts';
-import { WorkPieces } from '../../../base/time/next-loop-turn.ts';
+import { nextLoopTurn, WorkPieces } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Reading } from '../../datapoints/ingest/reading.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import type { SensorId, SensorKey } from '../../devices/sensor.ts';
+import { namedSensorOf } from '../../devices/sensors-with-former.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Fence } from '../../ports/coordination.ts';
 import type { Series } from '../../ports/series.ts';
@@ -33,7 +34,7 @@ import {
 import type { NotificationId } from '../rules/notification.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { Alarm, Alarms } from './alarms.ts';
-import { EvaluationStep, type WatchedDevice, type WatchedSensor } from './evaluation-step.ts';
+import { EvaluationStep, namesOf, type WatchedDevice, type WatchedSensor } from './evaluation-step.ts';
 import type { RuleEntry } from './rule-entry.ts';
 import type { RuleIndex } from './rule-index.ts';
 import { StepLoading } from './step-loading.ts';
@@ -112,6 +113,10 @@ export class Evaluator {
       const watch = step.watches.get(push.sensor.key);
       // A removed sensor, or a new one with its id, is not in the map.
       if (watch === undefined) continue;
+      if (watch.also !== undefined) {
+        await this.#evaluateByNames(step, watch, push, seenSeq);
+        continue;
+      }
       for (let index = 0; index < push.readings.length; index++) {
         if (push.firstSeq + index <= seenSeq) continue;
         // Before the value changes, because alarms up to this datapoint are evaluated with the earlier values.
@@ -128,6 +133,25 @@ export class Evaluator {
     const last = pushes.at(-1);
     if (last !== undefined && (step.hasResults || isPositionDue)) {
       await this.#record(step, Math.max(seenSeq, last.firstSeq + last.readings.length - 1));
+    }
+  }
+
+  /** A sensor that rules name by several ids. Its value is the new one by all of them before any rule is evaluated. */
+  async #evaluateByNames(step: EvaluationStep, first: WatchedSensor, push: SeenPush, seenSeq: number): Promise<void> {
+    const names = [...namesOf(first)];
+    for (let index = 0; index < push.readings.length; index++) {
+      if (push.firstSeq + index <= seenSeq) continue;
+      for (const watch of names)
+        if (watch.watched.hasTimes && !this.#alarms.isHeld) await this.#applyElapsedTime(step, watch, push.receivedMs);
+      const concerned = names.filter((watch) => this.#mayConcernRules(push, index, { step, watch }));
+      const entries = new Map(
+        concerned.flatMap((watch) => watch.rules.entries.map((entry) => [entry, watch] as const)),
+      );
+      for (const [entry, watch] of entries) {
+        this.#evaluateDatapoint(step, entry, { push, index, watch });
+        if (step.needsPause) await this.#pause(step);
+      }
+      for (const { rules } of concerned) rules.updateThrottled(push.receivedMs);
     }
   }
 
@@ -193,16 +217,29 @@ export class Evaluator {
     this.forgetValues();
   }
 
+  /** The same for many, in steps. */
+  async refreshAll(ids: readonly NotificationId[]): Promise<void> {
+    for (let from = 0; from < ids.length; from += limits.watchLoadStep) {
+      const step = ids.slice(from, from + limits.watchLoadStep);
+      const found = new Map((await this.#watchStore.findRules(step)).map((rule) => [rule.id, rule]));
+      for (const id of step) if (!found.has(id)) this.#index.remove(id);
+      for (const rule of found.values()) await this.prepare(this.#index.add(rule));
+      await nextLoopTurn();
+    }
+    this.forgetValues();
+  }
+
   /** Loads when the sensors of a rule with `silence` last sent a datapoint. */
   async #loadLastReceived(entry: RuleEntry, id: DeviceId): Promise<void> {
     const { silenceMs, sensors } = entry.rule;
     if (silenceMs === undefined) return;
     const device = await this.#directory.find(id);
-    const keys = sensors.flatMap((sensor) => device?.sensors.get(sensor)?.key ?? []);
+    const keyOf = (sensor: SensorId) => (device === undefined ? undefined : namedSensorOf(device, sensor)?.key);
+    const keys = sensors.flatMap((sensor) => keyOf(sensor) ?? []);
     const latest = await this.#series.latest(keys);
     const memory = entry.memoryOf(id);
     for (const sensor of sensors) {
-      const receivedMs = latest.get(device?.sensors.get(sensor)?.key ?? -1)?.receivedMs ?? 0;
+      const receivedMs = latest.get(keyOf(sensor) ?? -1)?.receivedMs ?? 0;
       memory.lastReceivedMs.set(sensor, Math.max(entry.record.watchedSinceMs, receivedMs));
     }
   }
@@ -241,14 +278,14 @@ export class Evaluator {
     entry: RuleEntry,
     { push, index, watch }: { readonly push: SeenPush; readonly index: number; readonly watch: WatchedSensor },
   ): void {
-    const { watched, sensor } = watch;
+    const { watched } = watch;
     const { lookup } = watched;
     const { id: device } = watched.device;
     const seq = push.firstSeq + index;
     const atMs = push.receivedMs;
     if (seq <= entry.afterSeq || entry.isGone) return;
     if (!entry.hasMemory && !mayFire(entry.rule, entry.ruleState, { atMs, lookup, time: this.#clock })) return;
-    this.#evaluateRule(step, { entry, device, watched, datapoint: { seq, sensor: sensor.id, atMs, lookup } });
+    this.#evaluateRule(step, { entry, device, watched, datapoint: { seq, sensor: watch.name, atMs, lookup } });
     this.#alarms.arrange(entry, device);
   }
 
@@ -267,7 +304,7 @@ export class Evaluator {
     const author = step.actors.get(record.author);
     const context: FiringContext = {
       ...{ rule, memory, ruleState, time: this.#clock },
-      sensors: watched?.device.sensors ?? none,
+      sensors: watched ?? none,
       mayNotify: author !== undefined && watched !== undefined && this.#mayNotify(rule, author, watched.device),
     };
     const events = datapoint === undefined ? applyTime(context, untilMs) : applyDatapoint(context, datapoint);

@@ -13,7 +13,7 @@ export async function pushesOf(
   const sensorRefs = await watchStore.sensorRefsOf([...new Set(points.map(({ sensor }) => sensor))]);
   return points.flatMap(({ sensor: key, seq, receivedMs, timestampMs = Number.NaN, value, skipsRules }) => {
     const ref = sensorRefs.get(key);
-    if (ref === undefined || !index.mayConcern(ref.device, ref.sensor)) return [];
+    if (ref === undefined || !index.mayConcern(ref.device, ref.sensor, ref)) return [];
     const readings = [{ value, timestampMs }];
     return [{ device: { id: ref.device }, sensor: { key }, readings, receivedMs, firstSeq: seq, skipsRules }];
   });

@@ -56,10 +56,13 @@ export class RuleIndex {
     return rules === undefined ? undefined : (rules.sorted ?? this.#sort(rules));
   }
 
-  /** Whether a datapoint may concern a rule, without parsing any: true while the rules of its device are not sorted. */
-  mayConcern(device: DeviceId, sensor: SensorId): boolean {
+  /**
+   * Whether a datapoint may concern a rule, without parsing any: true while the rules of its device are not sorted, and where
+   * they may name the sensor by another id.
+   */
+  mayConcern(device: DeviceId, sensor: SensorId, { hasOtherNames = false } = {}): boolean {
     const rules = this.#devices.get(device);
-    return rules !== undefined && rules.sorted?.bySensor.has(sensor) !== false;
+    return rules !== undefined && (hasOtherNames || rules.sorted?.bySensor.has(sensor) !== false);
   }
 
   /**
@@ -72,6 +75,11 @@ export class RuleIndex {
 
   find(id: NotificationId): RuleEntry | undefined {
     return this.#entries.get(id);
+  }
+
+  /** The rules that watch the device. */
+  listWatching(device: DeviceId): NotificationId[] {
+    return Array.from(this.#devices.get(device)?.entries ?? [], ({ record }) => record.id);
   }
 
   entries(): IterableIterator<RuleEntry> {

@@ -70,15 +70,22 @@ export interface WatchRecord {
   readonly followedSeq: number | undefined;
 }
 
+export interface StoredSensorRef {
+  readonly device: DeviceId;
+  readonly sensor: SensorId;
+  /** Whether it had another id before, by which rules may name it. */
+  readonly hasOtherNames: boolean;
+}
+
 export interface WatchStore {
   /** One step of the active rules with keys above `after`, in order of keys. */
   listRules(page: { readonly after: number; readonly limit: number }): Promise<WatchedRule[]>;
   /** The rule, if it is active. */
   findRule(id: NotificationId): Promise<WatchedRule | undefined>;
+  /** Those of these rules that are active. Where a rule names a device by a former id, it has the present one here. */
+  findRules(ids: readonly NotificationId[]): Promise<WatchedRule[]>;
   /** Device and sensor ids of these sensors, without removed ones. */
-  sensorRefsOf(
-    sensors: readonly SensorKey[],
-  ): Promise<Map<SensorKey, { readonly device: DeviceId; readonly sensor: SensorId }>>;
+  sensorRefsOf(sensors: readonly SensorKey[]): Promise<Map<SensorKey, StoredSensorRef>>;
   /**
    * Stores everything or nothing.
    * @returns the firings that were not stored, because their rule has changed since.

@@ -10,7 +10,9 @@ import type { ClockWatch } from '../../../base/time/clock-watch.ts';
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
+import type { DeviceId } from '../../devices/device.ts';
 import type { SensorKey } from '../../devices/sensor.ts';
+import { hasFormerSensors } from '../../devices/sensors-with-former.ts';
 import { LeaseLost } from '../../lease-lost.ts';
 import type { CommitLog } from '../../ports/commit-log.ts';
 import type { Coordination, Fence, Lease } from '../../ports/coordination.ts';
@@ -37,6 +39,7 @@ export class Watcher implements RuleChanges {
   readonly #log: Log;
   readonly #alarms: Alarms;
   readonly #leadership: Leadership;
+  readonly #pushesSettled: () => Promise<void>;
   #alarmTimer: NodeJS.Timeout | undefined;
   readonly #progress: WatchProgress;
   /** When the position was last stored with a step, in milliseconds of the monotonic clock. */
@@ -59,8 +62,11 @@ export class Watcher implements RuleChanges {
     readonly index: RuleIndex;
     readonly alarms: Alarms;
     readonly clocks: Pick<ClockWatch, 'elapsedMs' | 'isInDoubt'>;
+    /** Resolves when all datapoints accepted so far are committed and in the feed, or refused. Never rejects. */
+    readonly pushesSettled: () => Promise<void>;
     readonly log: Log;
   }) {
+    this.#pushesSettled = parts.pushesSettled;
     this.#feed = parts.feed;
     this.#commitLog = parts.commitLog;
     this.#progress = new WatchProgress(parts.commitLog);
@@ -121,6 +127,49 @@ export class Watcher implements RuleChanges {
         await this.#refresh(id);
       }
     });
+  }
+
+  /**
+   * Gives a device another id between two steps. Datapoints that come meanwhile, under either id, are read from the log
+   * afterwards, where they have the new one; rules that watched the device are loaded again with it. `rename` tells which
+   * other rules have changed.
+   */
+  async whileRenaming(from: DeviceId, rename: () => Promise<readonly NotificationId[]>): Promise<void> {
+    await this.#exclusively(async () => {
+      await this.#pushesSettled();
+      await this.#evaluateUpTo(this.#commitLog.lastPosition);
+      if (this.#progress.isFollowing) this.#progress.fallBehind();
+      let changed: readonly NotificationId[] = [];
+      try {
+        changed = await rename();
+      } finally {
+        // Pushes that were accepted with the device as it was come by the feed before its rules are looked at again.
+        await this.#pushesSettled();
+        await this.#reload([from], changed);
+        this.#wake();
+      }
+    });
+  }
+
+  /** Loads the rules again that watch these devices, because ids lead elsewhere, or nowhere. */
+  reloadWatching(devices: readonly DeviceId[]): Promise<void> {
+    return this.#exclusively(async () => {
+      if (devices.every((device) => this.#index.listWatching(device).length === 0)) return;
+      await this.#evaluateUpTo(this.#commitLog.lastPosition);
+      if (this.#progress.isFollowing) this.#progress.fallBehind();
+      await this.#reload(devices, []);
+      this.#wake();
+    });
+  }
+
+  async #reload(devices: readonly DeviceId[], others: readonly NotificationId[]): Promise<void> {
+    const watching = devices.flatMap((device) => this.#index.listWatching(device));
+    try {
+      await this.#evaluator.refreshAll([...new Set([...watching, ...others])]);
+    } catch (error) {
+      await this.#noteFailure(error);
+      await this.#discardUnstored();
+    }
   }
 
   /** Loads a rule again that another process has changed; without an id, all rules. */
@@ -229,7 +278,8 @@ export class Watcher implements RuleChanges {
       if (progress.isFollowing) this.#wake();
       return;
     }
-    if (this.#index.mayConcern(push.device.id, push.sensor.id)) {
+    const hasOtherNames = hasFormerSensors(push.device);
+    if (this.#index.mayConcern(push.device.id, push.sensor.id, { hasOtherNames })) {
       progress.add(push);
       this.#wake();
     } else if (progress.unconfirmed > limits.watchFollowStep && this.#isAtRest) {

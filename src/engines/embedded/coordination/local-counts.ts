@@ -15,6 +15,8 @@ export class LocalCounts implements SharedCounts {
     'registrations-by-address': new LruCache({ weightMax: limits.registrationAddressesMax }),
     'account-mails': new LruCache({ weightMax: limits.accountMailsTrackedMax }),
     'account-mails-by-address': new LruCache({ weightMax: limits.accountMailsTrackedMax }),
+    renames: new LruCache({ weightMax: limits.renamesTrackedMax }),
+    'renames-by-user': new LruCache({ weightMax: limits.renamesTrackedMax }),
   };
 
   constructor(clock: Clock) {

@@ -44,5 +44,5 @@ function restOf(packet: StoredPacket): Uint8Array | null {
 // Fields that have a column, are set again when the packet is read, or concern only its transport.
 const hasColumn = new Set([
   ...['cmd', 'topic', 'payload', 'qos', 'retain', 'dup', 'messageId', 'length'],
-  ...['brokerId', 'brokerCounter', 'clientId', 'nl', 'user', 'isOfGuest'],
+  ...['brokerId', 'brokerCounter', 'clientId', 'nl', 'user', 'isOfGuest', 'exactLevels'],
 ]);

@@ -190,6 +190,10 @@ export class SqliteMqttPersistence implements MqttSessions {
     ]);
   }
 
+  noteRetainedRemoved(count: number): void {
+    this.#retained.size -= count;
+  }
+
   /** Bytes that the user's quota allows for sessions. */
   sessionBytesMaxOf(user: UserKey): number {
     return this.#usage.sessionBytesMax(user);

@@ -11,6 +11,7 @@ import { SqlUserStore } from './accounts/user-store.ts';
 import { SqlActuatorSettingStore } from './devices/actuator-setting-store.ts';
 import { SqlDeviceStore } from './devices/device-store.ts';
 import { SqlDropStore } from './devices/drop-store.ts';
+import { SqlFormerIdStore } from './devices/former-id-store.ts';
 import { SqlGatewayStore } from './devices/gateway-store.ts';
 import { SqlHandoverStore } from './devices/handover-store.ts';
 import { SqlProjectStore } from './devices/project-store.ts';
@@ -29,6 +30,7 @@ export function sqlStores(registry: Registry, clock: Clock): RegistryStores {
     devices: new SqlDeviceStore(registry),
     drops: new SqlDropStore(registry),
     gateways: new SqlGatewayStore(registry),
+    formerIds: new SqlFormerIdStore(registry),
     handovers: new SqlHandoverStore(registry),
     keys: new SqlKeyStore(registry),
     messages: new SqlMessageStore(registry),

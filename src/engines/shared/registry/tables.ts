@@ -58,6 +58,23 @@ export interface SensorTable {
   retention_days: Generated<number | null>;
 }
 
+/** An id that a device had before. */
+export interface FormerDeviceIdTable {
+  id: string;
+  device: number;
+  /** Until when it answers, in milliseconds since 1970 UTC. */
+  until: number;
+}
+
+/** An id that a sensor had before on the same device. */
+export interface FormerSensorIdTable {
+  device: number;
+  id: string;
+  sensor: number;
+  /** Until when it answers, in milliseconds since 1970 UTC. */
+  until: number;
+}
+
 export interface ActuatorTable {
   key: Generated<number>;
   device: number;
@@ -363,6 +380,8 @@ export interface Tables {
   device: DeviceTable;
   sensor: SensorTable;
   actuator: ActuatorTable;
+  former_device_id: FormerDeviceIdTable;
+  former_sensor_id: FormerSensorIdTable;
   actuator_setting: ActuatorSettingTable;
   share: ShareTable;
   gateway_share: RecordShareTable;

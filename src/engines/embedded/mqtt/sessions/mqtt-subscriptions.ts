@@ -8,7 +8,7 @@ import type { StoredSession } from './mqtt-session.ts';
 
 export interface SubscriptionRules {
   /** Whether a filter matches topics of this form. */
-  readonly matchesForm: (filter: string, topic: string) => boolean;
+  readonly matchesForm: (filter: string, topic: string, exactLevels?: readonly number[]) => boolean;
   /** Whether the message may be kept for sessions of this user. */
   readonly mayReceive: (user: UserKey | undefined, message: RoutedMessage) => boolean;
 }
@@ -71,7 +71,7 @@ export class MqttSubscriptions {
   hasSubscribers(message: RoutedMessage): boolean {
     const { topic = '' } = message;
     const mayReceive = this.#judge(message);
-    return this.#index.match(topic).some((found) => this.#takesForm(found.filter, topic) && found.some(mayReceive));
+    return this.#index.match(topic).some((found) => this.#takes(found.filter, message) && found.some(mayReceive));
   }
 
   /** Whether the session under this client id is to get this message. */
@@ -86,7 +86,7 @@ export class MqttSubscriptions {
     const takers = new Map<StoredSession, number>();
     const mayReceive = this.#judge(message);
     for (const found of this.#index.match(topic)) {
-      if (!this.#takesForm(found.filter, topic)) continue;
+      if (!this.#takes(found.filter, message)) continue;
       for (const session of found.of(mayReceive)) {
         const qos = session.filters.get(found.filter)?.qos ?? 0;
         if (qos > (takers.get(session) ?? 0)) takers.set(session, qos);
@@ -99,7 +99,7 @@ export class MqttSubscriptions {
   match(topic: string): TopicSubscription[] {
     const mayReceive = this.#judge({ topic });
     return this.#index.match(topic).flatMap((found) => {
-      if (!this.#takesForm(found.filter, topic)) return [];
+      if (!this.#takes(found.filter, { topic })) return [];
       return Array.from(found.of(mayReceive), ({ clientId, filters }) => {
         return { clientId, topic: found.filter, ...(filters.get(found.filter) as SubscriptionOptions) };
       });
@@ -123,9 +123,9 @@ export class MqttSubscriptions {
     };
   }
 
-  #takesForm(filter: string, topic: string): boolean {
+  #takes(filter: string, { topic = '', exactLevels }: RoutedMessage): boolean {
     // A leading wildcard does not match topics that begin with `$` [MQTT-4.7.2-1].
     if (topic.startsWith('$') && (filter.startsWith('#') || filter.startsWith('+'))) return false;
-    return this.#rules.matchesForm(filter, topic);
+    return this.#rules.matchesForm(filter, topic, exactLevels);
   }
 }

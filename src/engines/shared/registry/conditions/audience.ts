@@ -22,7 +22,14 @@ export function callerOfAuthor({ author }: { readonly author?: UserKey | undefin
 export function audienceCondition(kind: RecordKind, audience: Audience): RawBuilder<SqlBool> {
   if (audience.only === undefined) return whoseCondition(kind, audience);
   if (audience.only.length === 0) return sql`1 = 0`;
-  return sql`(${sql.ref(`${kind}.id`)} IN (${sql.join(audience.only)}) AND ${whoseCondition(kind, audience)})`;
+  const ids = sql.join(audience.only);
+  const isOne = sql`${sql.ref(`${kind}.id`)} IN (${ids})`;
+  // A key goes on where it names a device by an id that this had before (permissions/key-restriction.ts).
+  const isNamed =
+    kind === 'device'
+      ? sql`(${isOne} OR device.key IN (SELECT former.device FROM former_device_id AS former WHERE former.id IN (${ids})))`
+      : isOne;
+  return sql`(${isNamed} AND ${whoseCondition(kind, audience)})`;
 }
 
 function whoseCondition(kind: RecordKind, audience: Audience): RawBuilder<SqlBool> {

@@ -5,16 +5,47 @@ import type { Actuator, ActuatorChange, ActuatorDraft, ValueType } from '../../.
 import { parseCalibration } from '../../../../domain/devices/calibration.ts';
 import type { Device } from '../../../../domain/devices/device.ts';
 import type { KindName, Sensor, SensorChange, SensorDraft } from '../../../../domain/devices/sensor.ts';
+import { SensorsWithFormer } from '../../../../domain/devices/sensors-with-former.ts';
 import type { Visibility } from '../../../../domain/permissions/visibility.ts';
 import { noScopes, type ScopeSet, scopesOn } from '../../../../domain/scopes.ts';
-import type { ActuatorTable, DeviceTable, SensorTable, ShareTable } from '../tables.ts';
+import type {
+  ActuatorTable,
+  DeviceTable,
+  FormerDeviceIdTable,
+  FormerSensorIdTable,
+  SensorTable,
+  ShareTable,
+} from '../tables.ts';
+
+function toSensors(
+  rows: readonly Selectable<SensorTable>[],
+  former: readonly Selectable<FormerSensorIdTable>[],
+): Device['sensors'] {
+  const sensors = rows.map((row) => [row.id, toSensor(row)] as const);
+  if (former.length === 0) return new Map(sensors);
+  return new SensorsWithFormer(
+    sensors,
+    former.map(({ id, sensor, until }) => ({ id, sensor, untilMs: until })),
+  );
+}
 
 export function toDevice(
   row: Selectable<DeviceTable> & { readonly owner_name: string },
-  sensors: readonly Selectable<SensorTable>[],
-  actuators: readonly Selectable<ActuatorTable>[],
-  shares: readonly GivenScopes[],
+  {
+    sensors,
+    actuators,
+    shares,
+    formerIds,
+    formerSensorIds,
+  }: {
+    readonly sensors: readonly Selectable<SensorTable>[];
+    readonly actuators: readonly Selectable<ActuatorTable>[];
+    readonly shares: readonly GivenScopes[];
+    readonly formerIds: readonly Selectable<FormerDeviceIdTable>[];
+    readonly formerSensorIds: readonly Selectable<FormerSensorIdTable>[];
+  },
 ): Device {
+  const former = formerIds.map(({ id, until }) => ({ id, untilMs: until }));
   return {
     kind: 'device',
     key: row.key,
@@ -33,9 +64,10 @@ export function toDevice(
     }),
     dateCreatedMs: row.date_created,
     dateModifiedMs: row.date_modified,
-    sensors: new Map(sensors.map((sensor) => [sensor.id, toSensor(sensor)])),
+    sensors: toSensors(sensors, formerSensorIds),
     actuators: new Map(actuators.map((actuator) => [actuator.id, toActuator(actuator)])),
     shares: scopesByUser(shares, scopesOn.device),
+    ...(former.length === 0 ? {} : { formerIds: former }),
     lastCharge: undefined,
     charges: undefined,
   };

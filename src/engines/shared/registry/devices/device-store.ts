@@ -27,6 +27,7 @@ import type { EntryType } from '../sql-dialect.ts';
 import type { DeviceTable } from '../tables.ts';
 import { settingStatements } from './actuator-setting-store.ts';
 import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
+import { devicesByFormerIds, formerIdsOf } from './former-id-store.ts';
 
 export class SqlDeviceStore implements DeviceStore {
   readonly #registry: Registry;
@@ -86,11 +87,13 @@ export class SqlDeviceStore implements DeviceStore {
     return this.#registry.search(page, callerOf(audience));
   }
 
-  async listKeysByIds(ids: readonly DeviceId[]): Promise<DeviceKey[]> {
+  async listKeysByIds(ids: readonly DeviceId[], atMs: number): Promise<DeviceKey[]> {
     if (ids.length === 0) return [];
     const rows = await this.#db.selectFrom('device').select(['id', 'key']).where('id', 'in', ids).execute();
     const byId = new Map(rows.map(({ id, key }) => [id, key]));
-    return ids.flatMap((id) => byId.get(id) ?? []);
+    const unknown = ids.filter((id) => !byId.has(id));
+    for (const { id, device } of await devicesByFormerIds(this.#db, unknown, atMs)) byId.set(id, device);
+    return [...new Set(ids.flatMap((id) => byId.get(id) ?? []))];
   }
 
   async count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Promise<number> {
@@ -102,7 +105,11 @@ export class SqlDeviceStore implements DeviceStore {
     return row?.count ?? 0;
   }
 
-  async create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void> {
+  async create(
+    draft: DeviceDraft & { visibility: Visibility },
+    owner: UserKey,
+    { atMs, ageMs }: { readonly atMs: number; readonly ageMs: number },
+  ): Promise<void> {
     const { id, sensors, actuators, ...fields } = draft;
     const insert = this.#db.insertInto('device').values({
       ...(toColumns(fields) as { visibility: string }),
@@ -115,6 +122,8 @@ export class SqlDeviceStore implements DeviceStore {
     const sensorRows = sensors.map((draft) => ({ ...sensorColumns(draft), id: draft.id }));
     const actuatorRows = actuators.map((draft) => ({ ...actuatorColumns(draft), id: draft.id }));
     await this.#registry.write([
+      // A former id that answers no longer may be taken.
+      this.#db.deleteFrom('former_device_id').where('id', '=', id).where('until', '<=', ageMs),
       insert,
       ...this.#insertParts(device, { table: 'sensor', columns: columnsOfSensor, rows: sensorRows }),
       ...this.#insertParts(device, { table: 'actuator', columns: columnsOfActuator, rows: actuatorRows }),
@@ -144,8 +153,15 @@ export class SqlDeviceStore implements DeviceStore {
     );
   }
 
-  async putSensor(stamp: ModificationStamp, draft: SensorDraft): Promise<void> {
-    await this.#registry.write([this.#insertSensor(sql.lit(stamp.device), draft), this.#mark(stamp)]);
+  async putSensor(stamp: ModificationStamp, draft: SensorDraft, ageMs = 0): Promise<void> {
+    const { device } = stamp;
+    const former = this.#db.deleteFrom('former_sensor_id').where('device', '=', device).where('id', '=', draft.id);
+    await this.#registry.write([
+      // A former id that answers no longer may be taken.
+      former.where('until', '<=', ageMs),
+      this.#insertSensor(sql.lit(device), draft),
+      this.#mark(stamp),
+    ]);
   }
 
   async updateSensor(stamp: ModificationStamp, sensor: SensorKey, change: SensorChange): Promise<void> {
@@ -309,8 +325,23 @@ export class SqlDeviceStore implements DeviceStore {
     const inherited = sql<{ device: number; user: number; scopes: number }>`SELECT device, "user", scopes
       FROM ${inheritedShares(isOfThese)} AS inherited`;
     const shares = of([...(await given.execute()), ...(await inherited.execute(this.#db)).rows]);
+    const former = of(await formerIdsOf(this.#db, keys));
+    const formerSensors = of(
+      await this.#db
+        .selectFrom('former_sensor_id')
+        .selectAll()
+        .where('device', 'in', keys)
+        .orderBy('until', 'desc')
+        .execute(),
+    );
     return rows.map((row) =>
-      toDevice(row, sensors.get(row.key) ?? [], actuators.get(row.key) ?? [], shares.get(row.key) ?? []),
+      toDevice(row, {
+        sensors: sensors.get(row.key) ?? [],
+        actuators: actuators.get(row.key) ?? [],
+        shares: shares.get(row.key) ?? [],
+        formerIds: former.get(row.key) ?? [],
+        formerSensorIds: formerSensors.get(row.key) ?? [],
+      }),
     );
   }
 

@@ -26,14 +26,14 @@ export class SqlHandoverStore implements HandoverStore {
         SELECT device.key, device.owner, ${owner}, ${atMs},
           (SELECT ${collected(share)} FROM share WHERE share.device = device.key),
           (SELECT ${collected(sql`api_key.id`)} FROM api_key WHERE api_key.user = device.owner
-            AND EXISTS (SELECT 1 FROM ${named} AS entry WHERE entry.value = device.id))
+            AND EXISTS (SELECT 1 FROM ${named} AS entry WHERE entry.value IN ${idsOf(device)}))
         FROM device WHERE device.key = ${device} AND device.owner <> ${owner}
         ON CONFLICT (device) DO UPDATE SET former = excluded.former, receiver = excluded.receiver, at = excluded.at,
           shares = excluded.shares, keys = excluded.keys`,
       sql`UPDATE api_key SET devices = (SELECT ${collected(sql`entry.value`)} FROM ${named} AS entry
-          WHERE entry.value <> ${idOf(device)})
+          WHERE entry.value NOT IN ${idsOf(device)})
         WHERE "user" = (SELECT owner FROM device WHERE key = ${device} AND owner <> ${owner})
-          AND EXISTS (SELECT 1 FROM ${named} AS entry WHERE entry.value = ${idOf(device)})`,
+          AND EXISTS (SELECT 1 FROM ${named} AS entry WHERE entry.value IN ${idsOf(device)})`,
       // A share with the new owner would be without meaning. Nothing is handed over where that is the owner already.
       sql`DELETE FROM share WHERE device = ${device} AND ("user" = ${owner} OR given_by IS DISTINCT FROM ${owner})
         AND EXISTS (SELECT 1 FROM device WHERE key = ${device} AND owner <> ${owner})`,
@@ -147,6 +147,11 @@ interface Row {
   readonly receiver: number;
   readonly atMs: number;
   readonly shares: string;
+}
+
+/** The ids by which keys may name the device. */
+function idsOf(device: DeviceKey) {
+  return sql`(SELECT id FROM device WHERE key = ${device} UNION ALL SELECT id FROM former_device_id WHERE device = ${device})`;
 }
 
 function idOf(device: DeviceKey) {

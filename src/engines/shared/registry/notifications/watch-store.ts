@@ -2,6 +2,7 @@
 // for all rules; both change nothing where a rule has changed since its first firing was decided.
 import { type Compilable, sql } from 'kysely';
 import type { DeviceId } from '../../../../domain/devices/device.ts';
+import type { FormerDeviceId } from '../../../../domain/devices/former-id.ts';
 import type { SensorKey } from '../../../../domain/devices/sensor.ts';
 import { recordedStatus } from '../../../../domain/notifications/outbox/message.ts';
 import type { NotificationFields, NotificationId } from '../../../../domain/notifications/rules/notification.ts';
@@ -15,6 +16,7 @@ import type {
   WatchStore,
 } from '../../../../domain/notifications/watching/watch-store.ts';
 import type { Fence } from '../../../../domain/ports/coordination.ts';
+import { presentIdsOf } from '../devices/former-id-store.ts';
 import { FixedQuery, parameter } from '../fixed-query.ts';
 import type { Registry } from '../registry.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
@@ -68,14 +70,22 @@ export class SqlWatchStore implements WatchStore {
     return rule;
   }
 
+  async findRules(ids: readonly NotificationId[]): Promise<WatchedRule[]> {
+    const among = this.#registry.dialect.values(sql`${JSON.stringify(ids)}`, 'text');
+    return this.#withMemories(await this.#rules().where('id', 'in', sql<string>`${among}`).execute());
+  }
+
   async sensorRefsOf(sensors: readonly SensorKey[]): ReturnType<WatchStore['sensorRefsOf']> {
     const rows = await this.#registry.read
       .selectFrom('sensor')
       .innerJoin('device', 'device.key', 'sensor.device')
-      .select(['sensor.key', 'sensor.id as sensor', 'device.id as device'])
+      .leftJoin('former_sensor_id as former', 'former.sensor', 'sensor.key')
+      .select(['sensor.key', 'sensor.id as sensor', 'device.id as device', 'former.sensor as other'])
       .where('sensor.key', 'in', this.#keys(sensors))
       .execute();
-    return new Map(rows.map(({ key, device, sensor }) => [key, { device, sensor }]));
+    return new Map(
+      rows.map(({ key, device, sensor, other }) => [key, { device, sensor, hasOtherNames: other !== null }]),
+    );
   }
 
   async record({ firings, memories, followedSeq }: WatchRecord, fence: Fence): Promise<readonly RecordedFiring[]> {
@@ -119,8 +129,31 @@ export class SqlWatchStore implements WatchStore {
       .where('notification', 'in', this.#keys(remembering))
       .execute();
     const memories = Map.groupBy(kept, ({ notification }) => notification);
-    return rows.map((row) => ({ ...toRule(row), memories: memories.get(row.key) ?? [] }));
+    const rules = rows.map((row) => ({ ...toRule(row), memories: memories.get(row.key) ?? [] }));
+    const named = new Set(rules.flatMap(({ devices }) => devices));
+    for (const { device } of kept) named.add(device);
+    const present = await presentIdsOf(this.#registry, [...named]);
+    return present.size === 0 ? rules : rules.map((rule) => withPresentIds(rule, present));
   }
+}
+
+/**
+ * Rules of others than a device's owner go on naming an id that it had before: they watch the device, as long as nobody else has
+ * taken that id. Where a rule remembers something of several ids of a device, the latest counts.
+ */
+function withPresentIds(rule: WatchedRule, present: ReadonlyMap<DeviceId, FormerDeviceId>): WatchedRule {
+  const idOf = (device: DeviceId) => present.get(device)?.id ?? device;
+  const devices = [...new Set(rule.devices.map(idOf))];
+  const sinceOf = ({ device }: { readonly device: DeviceId }) =>
+    present.get(device)?.untilMs ?? Number.POSITIVE_INFINITY;
+  const latest = new Map<DeviceId, WatchedRule['memories'][number]>();
+  for (const memory of rule.memories.toSorted((one, other) => sinceOf(one) - sinceOf(other)))
+    latest.set(idOf(memory.device), { ...memory, device: idOf(memory.device) });
+  const isSame = rule.devices.every((device) => !present.has(device));
+  const conditionJson = isSame
+    ? rule.conditionJson
+    : JSON.stringify({ ...(JSON.parse(rule.conditionJson) as object), devices });
+  return { ...rule, devices, conditionJson, memories: [...latest.values()] };
 }
 
 function hasMemory({
