@@ -39,7 +39,7 @@ function linesOf(error: Error): string[] {
   const lines = text.split('\n');
   const isStack = (line: string) => /^\s+at /.test(line);
   const message = lines.filter((line) => !isStack(line));
-  const stack = lines.filter((line) => isStack(line) && line.includes('file:'));
+  const stack = lines.filter((line) => isStack(line) && line.includes('file:') && !line.includes('light-test-context'));
   const more = message.length > messageLines ? ['…'] : [];
   return [...message.slice(0, messageLines), ...more, ...stack.slice(0, stackLines)];
 }

@@ -8,6 +8,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { constants as osConstants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { buildWhereStale } from '../test/support/dashboard-build.ts';
 import { findProgram, isExecutable } from './find-program.ts';
 import { inBundles } from './test-bundles.ts';
@@ -18,6 +19,9 @@ import { findTestFiles, slowSetOf, slowSets } from './test-sets.ts';
  * collector only take them from the others. A tenth of the time of a core less.
  */
 const collectLess = ['--single-threaded-gc', '--min-semi-space-size=16', '--max-semi-space-size=32'];
+
+/** Loaded before each file: which test an error belongs to is known without a hook on every promise. */
+const lightContext = `--import=${pathToFileURL(resolve('scripts/light-test-context.ts')).href}`;
 
 type Program = { readonly name: string; readonly variable: string; readonly package: string; readonly tests: string };
 
@@ -141,6 +145,7 @@ function runFiles(
   const options = args.filter((arg) => arg.startsWith('-'));
   const flags = [
     ...nodeFlags,
+    lightContext,
     '--test',
     `--test-concurrency=${atOnce}`,
     '--test-reporter=spec',

@@ -3,7 +3,6 @@ import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import { type ClientRefusal, clientRefusals, transports } from '../../domain/clients/mqtt-client.ts';
 import { timestamp } from './field-schemas.ts';
-import { boundedText } from './text-bounds.ts';
 
 const MqttClientIdSchema = Type.String({
   minLength: 1,
@@ -156,20 +155,3 @@ export const MqttClientSchema = Type.Object(
   },
   { title: 'MqttClient', description: 'An MQTT client that is connected, or whose session is kept.' },
 );
-
-export const MqttClientsQuery = {
-  text: Type.Optional(
-    boundedText(limits.clientIdCharsMax, {
-      description: 'Only clients whose id, owner or address contains this text, whatever the case.',
-      examples: ['gateway'],
-    }),
-  ),
-  state: Type.Optional(
-    Type.Unsafe<'connected' | 'kept'>({
-      type: 'string',
-      enum: ['connected', 'kept'],
-      description: '`connected`, or `kept`: only those that are away and whose session is kept. Left out: both.',
-      examples: ['connected'],
-    }),
-  ),
-};

@@ -2,10 +2,10 @@
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
 import { setLinks } from '../lists/paging.ts';
+import { SettingSchema } from '../schemas/actuator-setting-schemas.ts';
 import { ActuatorParams } from '../schemas/device-schemas.ts';
 import { anyJson } from '../schemas/field-schemas.ts';
 import { toSettingRecord } from '../schemas/records.ts';
-import { SettingSchema } from '../schemas/setting-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import { jsonFieldOf } from '../server/bodies.ts';
 import { answerDone } from '../server/preference.ts';

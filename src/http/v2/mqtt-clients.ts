@@ -2,11 +2,13 @@
 import { isUtf8 } from 'node:buffer';
 import { Type } from 'typebox';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
+import { limits } from '../../config/limits.ts';
 import type { ClientConnection, ClientWill } from '../../domain/clients/mqtt-client.ts';
 import type { SeenMqttClient } from '../../domain/clients/mqtt-clients.ts';
 import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
-import { MqttClientParams, MqttClientSchema, MqttClientsQuery } from '../schemas/mqtt-client-schemas.ts';
+import { MqttClientParams, MqttClientSchema } from '../schemas/mqtt-client-schemas.ts';
+import { boundedText } from '../schemas/text-bounds.ts';
 import { answerDone } from '../server/preference.ts';
 import { pageOf, recordPage, refusals, type TypedApp, writes } from '../server/routes.ts';
 import type { Services } from '../services.ts';
@@ -15,6 +17,23 @@ import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 const tags = ['MQTT'];
 const forWhom =
   'For the user who signed in on the connection, and for admins; to everybody else there is no such client.';
+
+const listQuery = {
+  text: Type.Optional(
+    boundedText(limits.clientIdCharsMax, {
+      description: 'Only clients whose id, owner or address contains this text, whatever the case.',
+      examples: ['gateway'],
+    }),
+  ),
+  state: Type.Optional(
+    Type.Unsafe<'connected' | 'kept'>({
+      type: 'string',
+      enum: ['connected', 'kept'],
+      description: '`connected`, or `kept`: only those that are away and whose session is kept. Left out: both.',
+      examples: ['connected'],
+    }),
+  ),
+};
 
 export function registerMqttClients(app: TypedApp, { mqttClients }: Services): void {
   app.get(
@@ -26,7 +45,7 @@ export function registerMqttClients(app: TypedApp, { mqttClients }: Services): v
         summary: 'List MQTT clients',
         description:
           'Who is connected, in the order in which they came, and then whose sessions are kept. Admins see all, other users their own; it takes a login.',
-        querystring: Type.Object({ ...MqttClientsQuery, ...recordPage('Clients') }),
+        querystring: Type.Object({ ...listQuery, ...recordPage('Clients') }),
         response: { 200: pageOf(MqttClientSchema, { description: 'A page of clients.', counted: true }), ...refusals },
       },
     },
