@@ -28,12 +28,18 @@ export interface DeviceSearch {
 export const deviceOrders = ['created', '-created', 'name', '-name', 'heard', '-heard'] as const;
 export type DeviceOrder = (typeof deviceOrders)[number];
 
-export interface DeviceListQuery {
+/** Which devices a list is of. */
+export interface DeviceMatch {
   readonly audience: Audience;
   readonly filter: Filter;
+  /** For conditions on values: who may know the values of which devices. Others are as if they had none. */
+  readonly valuesFor?: Audience | undefined;
   readonly search?: DeviceSearch | undefined;
   /** Only devices around a place, the nearest first unless there is an `order`. */
   readonly near?: Near | undefined;
+}
+
+export interface DeviceListQuery extends DeviceMatch {
   readonly order?: DeviceOrder | undefined;
   readonly limit?: number;
   readonly offset: number;
@@ -83,7 +89,7 @@ export interface DeviceStore {
   ): Promise<{ readonly key: DeviceKey }[]>;
   /** Keys of the devices of these ids, in the order of the ids. */
   listKeysByIds(ids: readonly DeviceId[]): Promise<DeviceKey[]>;
-  count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Promise<number>;
+  count(match: DeviceMatch): Promise<number>;
   /** @throws Refusal `exists` when the id is taken. */
   create(draft: DeviceDraft & { visibility: Visibility }, owner: UserKey, atMs: number): Promise<void>;
   /**

@@ -6,6 +6,7 @@ import type { ActuatorChange, ActuatorDraft } from '../../../../domain/devices/a
 import type { Device, DeviceChange, DeviceDraft, DeviceId } from '../../../../domain/devices/device.ts';
 import type {
   DeviceListQuery,
+  DeviceMatch,
   DeviceStore,
   ModificationStamp,
   Share,
@@ -93,7 +94,7 @@ export class SqlDeviceStore implements DeviceStore {
     return ids.flatMap((id) => byId.get(id) ?? []);
   }
 
-  async count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Promise<number> {
+  async count(query: DeviceMatch): Promise<number> {
     const counted = this.#db
       .selectFrom('device')
       .select(sql<number>`count(*)`.as('count'))
@@ -276,17 +277,12 @@ export class SqlDeviceStore implements DeviceStore {
     return shares.where('share.user', '=', direction.sharedWith);
   }
 
-  #conditions({
-    audience,
-    filter,
-    search = {},
-    near,
-  }: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Expression<SqlBool> {
+  #conditions({ audience, filter, valuesFor, search = {}, near }: DeviceMatch): Expression<SqlBool> {
     return sql.join(
       [
         withinTime('device'),
         audienceCondition('device', audience),
-        ...deviceConditions(filter, this.#registry.dialect),
+        ...deviceConditions(filter, this.#registry.dialect, valuesFor),
         ...searchConditions(search, this.#registry.dialect),
         ...(near === undefined ? [] : [nearCondition(near, this.#registry.dialect)]),
       ],
