@@ -48,7 +48,7 @@ export class LastValueFilter {
     // Node.js keeps what a function is given until the whole statement has ended: so these get a number for each device,
     // and the text once.
     database.function('last_value_tests', (asked) => this.#begin(asked as string));
-    database.function('last_values_meet', (device) => Number(this.#meets(device as number)));
+    database.function('last_values_meet', (device, _tests) => Number(this.#meets(device as number)));
   }
 
   /** Forgets what was read for a search. */
