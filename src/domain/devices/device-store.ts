@@ -52,6 +52,8 @@ export interface Share {
 
 /** A share as it is shown to the device's owner and to the user who has it. */
 export interface ShareOfDevice extends Share {
+  /** Of the device. */
+  readonly key: DeviceKey;
   readonly device: DeviceId;
   readonly deviceName?: string;
   /** The device's owner. */
@@ -62,6 +64,13 @@ export interface ShareOfDevice extends Share {
 
 /** Which shares: those on what a user owns, or those that a user has. */
 export type ShareDirection = { readonly ownedBy: UserKey } | { readonly sharedWith: UserKey };
+
+/** A page of shares; `after`: of those behind this one in their order. */
+export interface SharesPage {
+  readonly limit: number;
+  readonly offset: number;
+  readonly after?: { readonly key: number; readonly username: string } | undefined;
+}
 
 /** The device that a write changes, the time of the change, and the lease under which it is written. */
 export interface ModificationStamp {
@@ -136,10 +145,7 @@ export interface DeviceStore {
 
   listShares(device: DeviceKey): Promise<Share[]>;
   /** Shares in order of their devices' creation, and of username. */
-  listSharesOf(
-    direction: ShareDirection,
-    page: { readonly limit: number; readonly offset: number },
-  ): Promise<ShareOfDevice[]>;
+  listSharesOf(direction: ShareDirection, page: SharesPage): Promise<ShareOfDevice[]>;
   countSharesOf(direction: ShareDirection): Promise<number>;
   putShare(device: DeviceKey, user: UserKey, share: { scopes: ScopeSet; givenBy: UserKey }): Promise<void>;
   removeShare(device: DeviceKey, user: UserKey): Promise<void>;
