@@ -10,6 +10,13 @@ export interface BatchRange {
   readonly offset: number;
 }
 
+/** The same for lists in another order: records behind this one in the list; undefined: from the beginning. */
+export interface StepAfter<T> {
+  readonly after: T | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
 /** How a list is read. */
 interface Steps {
   readonly stepRows: number;
@@ -17,15 +24,27 @@ interface Steps {
   readonly turn: () => Promise<void>;
 }
 
-/** Reads all records of a page. `read` returns the records of one step. */
-export async function* inBatches<T extends { readonly key: number }>(
+/** Reads all records of a page in order of creation. `read` returns the records of one step. */
+export function inBatches<T extends { readonly key: number }>(
   read: (step: BatchRange) => Promise<readonly T[]>,
+  page: Steps & { readonly limit?: number | undefined; readonly offset: number },
+): AsyncGenerator<readonly T[]> {
+  return inStepsAfter((step) => read({ ...step, after: step.after?.key ?? 0 }), page);
+}
+
+/**
+ * Like `inBatches`, for lists in another order: `read` is given the last record of the step before, and returns those
+ * behind it in the list. It goes by what the record says, not by its place, so that none is skipped where records are
+ * removed meanwhile.
+ */
+export async function* inStepsAfter<T>(
+  read: (step: StepAfter<T>) => Promise<readonly T[]>,
   page: Steps & { readonly limit?: number | undefined; readonly offset: number },
 ): AsyncGenerator<readonly T[]> {
   let left = page.limit ?? Number.POSITIVE_INFINITY;
   // Engines count rows in 64 bits, so a larger offset finds nothing anyway.
   let offset = Math.min(page.offset, Number.MAX_SAFE_INTEGER);
-  let after = 0;
+  let after: T | undefined;
   while (left > 0) {
     const limit = Math.min(page.stepRows, left);
     await page.turn();
@@ -36,27 +55,7 @@ export async function* inBatches<T extends { readonly key: number }>(
     yield records;
     if (records.length < limit) return;
     left -= records.length;
-    after = last.key;
+    after = last;
     offset = 0;
-  }
-}
-
-/**
- * Like `inBatches`, for lists in another order than creation: each step skips the records before it by `offset`. If
- * records are removed meanwhile, later ones move up and may be skipped, as between two pages.
- */
-export async function* inOffsetSteps<T>(
-  read: (page: { readonly limit: number; readonly offset: number }) => Promise<readonly T[]>,
-  page: Steps & { readonly limit: number; readonly offset: number },
-): AsyncGenerator<readonly T[]> {
-  for (let passed = 0; passed < page.limit; ) {
-    const limit = Math.min(page.stepRows, page.limit - passed);
-    await page.turn();
-    const records = await read({ limit, offset: page.offset + passed });
-    if (records.length === 0) return;
-    await page.turn();
-    yield records;
-    if (records.length < limit) return;
-    passed += limit;
   }
 }

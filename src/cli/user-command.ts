@@ -5,6 +5,7 @@ import { systemClock } from '../base/time/clock.ts';
 import { Callers } from '../domain/callers/callers.ts';
 import { Passwords } from '../domain/users/passwords.ts';
 import { changedProfile } from '../domain/users/profile.ts';
+import type { User } from '../domain/users/user.ts';
 import { Users } from '../domain/users/users.ts';
 import { previousGoodUntilMs } from '../domain/users/webhook-keys.ts';
 import { openStores } from '../engines/open.ts';
@@ -32,8 +33,8 @@ export async function addUser(username: string, options: AddOptions): Promise<vo
 
 export async function listUsers(options: { readonly json?: true }): Promise<void> {
   await withUsers(async (users) => {
-    for (let offset = 0; ; offset += pageSize) {
-      const page = await users.list({ limit: pageSize, offset });
+    for (let after: User | undefined; ; ) {
+      const page: readonly User[] = await users.list({ limit: pageSize, offset: 0, after });
       for (const { id, username, admin, createdTime } of page) {
         const made = new Date(createdTime).toISOString();
         console.log(
@@ -43,6 +44,7 @@ export async function listUsers(options: { readonly json?: true }): Promise<void
         );
       }
       if (page.length < pageSize) return;
+      after = page.at(-1);
     }
   });
 }

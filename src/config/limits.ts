@@ -146,6 +146,11 @@ export const limits = {
   /** A `q` filter: conditions joined by `;`, and characters. Beyond: 400. */
   filterConditionsMax: 20,
   filterCharsMax: 4 * KIB,
+  /**
+   * The JSON text of a sensor's last value that a filter compares, bytes, so that nobody's long values make the lists of
+   * others slow. Longer ones are equal to nothing.
+   */
+  filterValueBytesMax: 8 * KIB,
   /** A search text, characters. Beyond: 400. */
   searchCharsMax: 256,
   /** Milliseconds within which a whole request must arrive. Beyond: 408. */

@@ -213,6 +213,9 @@ function keptInMaps(l: Limits): MemoryPart[] {
 /** Bytes of a sensor's last time in an import, beside its ids, which are ASCII. */
 const importTimeBytes = 100;
 
+/** Bytes of a last value of the log in a search: a number and its tests, in arrays that may be half empty, or are being copied. */
+const loggedValueBytes = 2 * (8 + 4);
+
 /** Memory in use while work is in progress. */
 function worked(l: Limits): MemoryPart[] {
   return [
@@ -244,6 +247,11 @@ function worked(l: Limits): MemoryPart[] {
       of: [],
     },
     { what: 'chunks in the main thread', bytes: l.decodedBytesShortReads + l.decodedBufferBytesMax, of: [] },
+    {
+      what: 'the search thread: last values of the log, while they are filtered by',
+      bytes: l.headRowsMax * loggedValueBytes + l.sensorsWithin * 8,
+      of: [],
+    },
     { what: 'lists that are read', bytes: l.deviceStepBytes + l.listBytesMax, of: ['listBytesMax'] },
   ];
 }
@@ -272,7 +280,14 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
   {
     why: 'a part of one request, which ends with it; Node.js takes 16 KiB of address and headers',
     of: [
-      ...(['headerTextCharsMax', 'queryTextCharsMax', 'filterCharsMax', 'searchCharsMax', 'reasonCharsMax'] as const),
+      ...([
+        'headerTextCharsMax',
+        'queryTextCharsMax',
+        'filterCharsMax',
+        'filterValueBytesMax',
+        'searchCharsMax',
+        'reasonCharsMax',
+      ] as const),
       ...([
         'timeFormatCharsMax',
         'timeCharsMax',

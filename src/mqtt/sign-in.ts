@@ -3,6 +3,7 @@
 // precedence over guests (contract 8). Wrong password: CONNACK 4; client id of another user: CONNACK 2; beyond a quota:
 // CONNACK 3; guests where they are refused: CONNACK 5.
 
+import { randomUUID } from 'node:crypto';
 import type { Client, ConnectPacket, PublishPacket } from 'aedes';
 import { Refusal } from '../base/refusal.ts';
 import { isStorableText } from '../base/text/json.ts';
@@ -86,9 +87,10 @@ export class SignIn implements ClientIdHolders {
     this.#parts = parts;
   }
 
-  /** Notes what `verify` needs of a CONNECT packet. */
+  /** Notes what `verify` needs of a CONNECT packet, and gives an id to a client that brings none [MQTT-3.1.3-6]. */
   look(client: Client, packet: ConnectPacket): void {
     const emptyId = packet.clientId === '' || packet.clientId === undefined;
+    if (emptyId) packet.clientId = `auto-${randomUUID()}`;
     this.#connectsSeen += 1;
     this.#connects.set(client, {
       emptyId,

@@ -133,6 +133,39 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
+    name: 'lists devices by twenty conditions on the values of twenty thousand sensors, texts among them, in ten connections',
+    against: 'computing',
+    metBy: 'the log is read once for a search, long values are not compared, each search has a time (engines/embedded/reads/last-value-filter.ts)', // biome-ignore format: one line
+    prepare: async (target) => {
+      const token = target.adminToken;
+      const sensors = Array.from({ length: 1_000 }, (_, n) => ({ id: `s${n}` }));
+      for (let n = 0; n < 20; n += 1) {
+        const json = { id: `valued-${n}`, visibility: 'public', sensors };
+        const { status } = await ask(target, { path: '/api/v2/devices', json, token });
+        assert.equal(status, 204);
+        const rows = sensors.map(({ id }, at) => ({
+          ...{ device_id: json.id, sensor_id: id },
+          value: at % 10 === 0 ? { a: { b: 'x'.repeat(2_000) } } : at,
+        }));
+        const body = rows.map((row) => JSON.stringify(row)).join('\n');
+        const headers = { 'content-type': 'application/x-ndjson' };
+        const pushed = await ask(target, { path: '/api/v2/datapoints', body, headers, token });
+        assert.equal(pushed.status, 200, pushed.text);
+      }
+    },
+    run: async (target) => {
+      await keepOn(target, 10, async (connection, round) => {
+        const field = (n: number) => `sensors.last_value.value${n % 2 === 0 ? '' : '.a.b'}`;
+        const q = Array.from({ length: 20 }, (_, n) => `${field(n)}!=x${connection}-${n}`).join(';');
+        const order = round % 2 === 0 ? 'created' : '-heard';
+        const { status } = await ask(target, {
+          path: `/api/v2/devices?${new URLSearchParams({ q, order, limit: '1' })}`,
+        });
+        assert.ok([0, 200, 429, 503].includes(status), String(status));
+      });
+    },
+  },
+  {
     name: 'asks for the figures, the reference and every page of it on twenty connections without a pause',
     against: 'computing',
     metBy:

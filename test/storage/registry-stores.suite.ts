@@ -13,6 +13,7 @@ import { quotasSuite } from './registry/quotas.suite.ts';
 import { recordSharesSuite } from './registry/record-shares.suite.ts';
 import { handoversSuite, sharesSuite } from './registry/shares.suite.ts';
 import { lastAdminSuite, userRemovalSuite, usersSuite } from './registry/users.suite.ts';
+import { walksSuite } from './registry/walks.suite.ts';
 
 export function registryStoresSuite(engine: EngineKind): void {
   usersSuite(engine);
@@ -36,4 +37,5 @@ export function registryStoresSuite(engine: EngineKind): void {
   watchSuite(engine);
   messagesSuite(engine);
   quotasSuite(engine);
+  walksSuite(engine);
 }

@@ -1,7 +1,7 @@
 // Reading, creating and changing accounts (contract 2); account-removals.ts removes them. Methods take the actor first. The
 // store refuses to leave the service without an admin; last-admin.ts checks that before.
 
-import { inOffsetSteps } from '../../base/in-batches.ts';
+import { inStepsAfter, type StepAfter } from '../../base/in-batches.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import { loopTurns } from '../callers/loop-turns.ts';
@@ -91,11 +91,10 @@ export class Accounts {
   ): Promise<{ readonly steps: AsyncGenerator<readonly User[]>; readonly total: number }> {
     this.#permissions.requireGuestAllowed(actor);
     const total = await this.#store.count(query);
-    const read = async (step: { readonly limit: number; readonly offset: number }) =>
-      total <= step.offset ? [] : this.#users.list({ ...query, ...step });
+    const read = async (step: StepAfter<User>) => (total <= step.offset ? [] : this.#users.list({ ...query, ...step }));
     const { limit, offset } = query;
     return {
-      steps: inOffsetSteps(read, {
+      steps: inStepsAfter(read, {
         limit,
         offset,
         stepRows: limits.recordStepRows,

@@ -28,12 +28,18 @@ export interface DeviceSearch {
 export const deviceOrders = ['created', '-created', 'name', '-name', 'heard', '-heard'] as const;
 export type DeviceOrder = (typeof deviceOrders)[number];
 
-export interface DeviceListQuery {
+/** Which devices a list is of. */
+export interface DeviceMatch {
   readonly audience: Audience;
   readonly filter: Filter;
+  /** For conditions on values: who may know the values of which devices. Others are as if they had none. */
+  readonly valuesFor?: Audience | undefined;
   readonly search?: DeviceSearch | undefined;
   /** Only devices around a place, the nearest first unless there is an `order`. */
   readonly near?: Near | undefined;
+}
+
+export interface DeviceListQuery extends DeviceMatch {
   readonly order?: DeviceOrder | undefined;
   readonly limit?: number;
   readonly offset: number;
@@ -46,6 +52,8 @@ export interface Share {
 
 /** A share as it is shown to the device's owner and to the user who has it. */
 export interface ShareOfDevice extends Share {
+  /** Of the device. */
+  readonly key: DeviceKey;
   readonly device: DeviceId;
   readonly deviceName?: string;
   /** The device's owner. */
@@ -56,6 +64,13 @@ export interface ShareOfDevice extends Share {
 
 /** Which shares: those on what a user owns, or those that a user has. */
 export type ShareDirection = { readonly ownedBy: UserKey } | { readonly sharedWith: UserKey };
+
+/** A page of shares; `after`: of those behind this one in their order. */
+export interface SharesPage {
+  readonly limit: number;
+  readonly offset: number;
+  readonly after?: { readonly key: number; readonly username: string } | undefined;
+}
 
 /** The device that a write changes, the time of the change, and the lease under which it is written. */
 export interface ModificationStamp {
@@ -83,7 +98,7 @@ export interface DeviceStore {
   ): Promise<{ readonly key: DeviceKey }[]>;
   /** Keys of the devices that have these ids, or had them and answer by them at `atMs`, each once, in the order of the ids. */
   listKeysByIds(ids: readonly DeviceId[], atMs: number): Promise<DeviceKey[]>;
-  count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Promise<number>;
+  count(match: DeviceMatch): Promise<number>;
   /**
    * @param times `ageMs`: by the clock of former ids, which ends them.
    * @throws Refusal `exists` when the id is taken, or another device still answers by it.
@@ -137,10 +152,7 @@ export interface DeviceStore {
 
   listShares(device: DeviceKey): Promise<Share[]>;
   /** Shares in order of their devices' creation, and of username. */
-  listSharesOf(
-    direction: ShareDirection,
-    page: { readonly limit: number; readonly offset: number },
-  ): Promise<ShareOfDevice[]>;
+  listSharesOf(direction: ShareDirection, page: SharesPage): Promise<ShareOfDevice[]>;
   countSharesOf(direction: ShareDirection): Promise<number>;
   putShare(device: DeviceKey, user: UserKey, share: { scopes: ScopeSet; givenBy: UserKey }): Promise<void>;
   removeShare(device: DeviceKey, user: UserKey): Promise<void>;

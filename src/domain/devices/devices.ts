@@ -18,8 +18,8 @@ import type { Device, DeviceChange, DeviceDraft, DeviceId } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 import { deviceHeapBytes } from './device-heap-bytes.ts';
 import { assertDeviceSize, emptyDevice, growthOf, sizeOfDevice, sizeOfFields } from './device-size.ts';
-import type { DeviceOrder, DeviceSearch, DeviceStore, ModificationStamp, Share } from './device-store.ts';
-import { type Filter, parseFilter } from './filter.ts';
+import type { DeviceMatch, DeviceOrder, DeviceSearch, DeviceStore, ModificationStamp, Share } from './device-store.ts';
+import { parseFilter } from './filter.ts';
 import type { Near } from './near.ts';
 
 export interface DevicePage {
@@ -114,7 +114,9 @@ export class Devices {
     this.#permissions.requireGuestAllowed(actor);
     const search = { ...query.search, sharedWith: query.shared === true ? actor.key : undefined };
     const audience = this.#permissions.audienceOf(actor, scope.view);
-    const { keys, total } = await this.#pageKeys(audience, parseFilter(query.q), { ...query, search });
+    const valuesFor = this.#permissions.audienceOf(actor, scope.dataView);
+    const match = { audience, valuesFor, filter: parseFilter(query.q) };
+    const { keys, total } = await this.#pageKeys(match, { ...query, search });
     return { steps: this.#inSteps(keys, actor.caller), total };
   }
 
@@ -173,7 +175,7 @@ export class Devices {
   /** The first devices of an owner and the number of all. Checks no permission. */
   async ownedBy(owner: UserKey, limit: number): Promise<DevicePage> {
     const audience = { all: false, public: false, user: owner, shared: noScopes } as const;
-    const { keys, total } = await this.#pageKeys(audience, [], { limit, offset: 0 });
+    const { keys, total } = await this.#pageKeys({ audience, filter: [] }, { limit, offset: 0 });
     return { devices: await this.#store.listByKeys(keys), total };
   }
 
@@ -227,13 +229,13 @@ export class Devices {
   }
 
   async #pageKeys(
-    audience: Audience,
-    filter: Filter,
+    asked: Pick<DeviceMatch, 'audience' | 'filter' | 'valuesFor'>,
     { limit, offset, search = {}, order, near }: PageQuery,
   ): Promise<{ readonly keys: readonly DeviceKey[]; readonly total: number }> {
-    const total = await this.#store.count({ audience, filter, search, near });
-    const page = { offset, order, near, ...(limit === undefined ? {} : { limit }) };
-    return { keys: total <= offset ? [] : await this.#store.listKeys({ audience, filter, search, ...page }), total };
+    const match: DeviceMatch = { ...asked, search, near };
+    const total = await this.#store.count(match);
+    const page = { offset, order, ...(limit === undefined ? {} : { limit }) };
+    return { keys: total <= offset ? [] : await this.#store.listKeys({ ...match, ...page }), total };
   }
 
   async #require(actor: Actor, id: DeviceId, needed: ScopeSet): Promise<Device> {

@@ -6,7 +6,7 @@ import type { ProtectedRecord } from '../permissions/permission.ts';
 import type { ScopeSet } from '../scopes.ts';
 import type { UserKey } from '../users/user.ts';
 import type { DeviceId } from './device.ts';
-import type { Share, ShareDirection } from './device-store.ts';
+import type { Share, ShareDirection, SharesPage } from './device-store.ts';
 
 /** A gateway or project that is shared. */
 export interface SharedRecord extends ProtectedRecord {
@@ -31,6 +31,8 @@ export interface ShareChange {
 
 /** A share as it is shown to the record's owner and to the user who has it. */
 export interface ShareOfRecord extends Share {
+  /** Of the record. */
+  readonly key: number;
   readonly id: string;
   readonly name?: string;
   /** The record's owner. */
@@ -63,11 +65,7 @@ export interface RecordShareStore {
   ): Promise<ShareChange>;
   remove(record: SharedRecord, user: UserKey): Promise<ShareChange>;
   /** Shares in order of their records' creation, and of username. */
-  listOf(
-    kind: SharedRecordKind,
-    direction: ShareDirection,
-    page: { readonly limit: number; readonly offset: number },
-  ): Promise<ShareOfRecord[]>;
+  listOf(kind: SharedRecordKind, direction: ShareDirection, page: SharesPage): Promise<ShareOfRecord[]>;
   countOf(kind: SharedRecordKind, direction: ShareDirection): Promise<number>;
   /** Whether a share of this record gives rights on devices. */
   reachesDevices(record: SharedRecord): Promise<boolean>;

@@ -1,4 +1,7 @@
 // Lists shares, and explains a user's rights on a device (contract 3 and 10). Shares are made in devices.ts.
+import { inStepsAfter } from '../../base/in-batches.ts';
+import { limits } from '../../config/limits.ts';
+import { loopTurns } from '../callers/loop-turns.ts';
 import type { PermissionReason, Permissions } from '../permissions/permission.ts';
 import type { ScopeSet } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
@@ -76,8 +79,25 @@ export class Sharing {
     return { shares: total <= query.offset ? [] : await this.#recordShares.listOf(kind, direction, query), total };
   }
 
+  /** All shares of devices in that direction, in the order of `list`. */
+  async *listAll(actor: Actor, direction: ShareQuery['direction']): AsyncGenerator<readonly ShareOfDevice[]> {
+    const asked = this.#directionOf(actor, { direction });
+    if (asked !== undefined) yield* inStepsAfter((step) => this.#store.listSharesOf(asked, step), stepsFor(actor));
+  }
+
+  /** The same for gateways or projects. */
+  async *listAllOfRecords(
+    actor: Actor,
+    kind: SharedRecordKind,
+    direction: ShareQuery['direction'],
+  ): AsyncGenerator<readonly ShareOfRecord[]> {
+    const asked = this.#directionOf(actor, { direction });
+    if (asked !== undefined)
+      yield* inStepsAfter((step) => this.#recordShares.listOf(kind, asked, step), stepsFor(actor));
+  }
+
   /** Undefined for guests who may not act as owners: they see no shares. */
-  #directionOf(actor: Actor, { direction }: ShareQuery): ShareDirection | undefined {
+  #directionOf(actor: Actor, { direction }: Pick<ShareQuery, 'direction'>): ShareDirection | undefined {
     this.#permissions.requireGuestAllowed(actor);
     this.#permissions.requireNoKey(actor, 'shares');
     if (!this.#permissions.mayOwn(actor)) return undefined;
@@ -106,4 +126,9 @@ export class Sharing {
       sources: asked.guest ? [] : await this.#recordShares.listSources(device.key, asked.key),
     };
   }
+}
+
+/** How all shares are read: a step when it is the actor's turn. */
+function stepsFor({ caller }: Actor) {
+  return { offset: 0, stepRows: limits.archiveStepRecords, turn: () => loopTurns.turn(caller) };
 }

@@ -24,6 +24,8 @@ export interface UserQuery {
   readonly username?: string | undefined;
   readonly limit: number;
   readonly offset: number;
+  /** Only those behind this one in the order of usernames. */
+  readonly after?: Pick<User, 'username'> | undefined;
 }
 
 export interface UserStore {

@@ -80,7 +80,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
           q: Type.Optional(
             boundedText(limits.filterCharsMax, {
               description:
-                'Filter: `field==value`, such as `owner==guest`; also `!=`, `>`, `<`, `>=`, `<=`, several values `a,b` (a comma within one is written `%252C`), conditions joined by `;` (and), nested fields with a dot (`location.latitude>5`). Every field of the record works but the values that sensors and actuators have now; any other is 400.',
+                'Filter: `field==value`, such as `owner==guest`; also `!=`, `>`, `<`, `>=`, `<=`, several values `a,b` (a comma within one is written `%252C`), conditions joined by `;` (and), nested fields with a dot (`location.latitude>5`). Every field of the record works, such as `sensors.last_value.value>20` or `actuators.value==true` where you may view the values; any other is 400. One of the sensors must meet the condition, for `!=` none may be equal.',
             }),
           ),
           search: searched('of the device'),

@@ -168,7 +168,7 @@ suite('the filter', () => {
   const bad = [
     ...['name', 'name=x', 'name~x', 'name=~x', '==x', ' ==x', '!=', 'name===x', 'name=!x', 'name<>x', 'name=<x', '=='],
     ...['a b==x', "na'me==x", 'name"==x', 'location.==5', '.latitude==5', 'location..latitude==5', '1==1', 'a$b==1'],
-    ...['domain==farm;x', 'date_created>yesterday', 'date_modified==5', 'sensors.value.value>1', 'actuators.value==1'],
+    ...['domain==farm;x', 'date_created>yesterday', 'date_modified==5', 'sensors.value>1', 'actuators.last_value==1'],
     ...['name==\u0000', Array(21).fill('name==x').join(';'), `name==${'x'.repeat(4096)}`, '(SELECT 1)==1', 'name;DROP'],
   ];
   for (const q of bad) {

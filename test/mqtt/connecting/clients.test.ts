@@ -46,6 +46,21 @@ async function forget(as: string, clientId: string): Promise<void> {
 }
 
 suite('a client is shown', () => {
+  test('under an id that says that the service gave it, where the client brought none', async () => {
+    const clients = [
+      await Client.connect(server, 'other', { clientId: '', clean: true }),
+      await Client.connect(server, 'other', { clientId: '', clean: true }),
+    ];
+    const { ids } = await list('other');
+    assert.equal(new Set(ids).size, 2);
+    for (const id of ids) {
+      assert.match(id, /^auto-[0-9a-f-]{36}$/);
+      assert.equal((await get('other', id)).id, id);
+    }
+    for (const client of clients) await client.end();
+    await server.running.idle();
+  });
+
   test('with its connection: since when, from where, how, its will, its subscriptions, and what went in and out', async () => {
     const will = { topic: 'users/self/gone', payload: Buffer.from('off'), qos: 1, retain: false } as const;
     const client = await Client.connect(server, 'self', { clientId: 'all of it/1', will });

@@ -26,6 +26,7 @@ export const postgresDialect: SqlDialect = {
   contains: (column, text) => sql`${column} ILIKE ${`%${text.replaceAll(/[%_\\]/g, '\\$&')}%`} ESCAPE '\\'`,
   greater: (one, other) => sql`greatest(${one}, ${other})`,
   withoutIndex: (value) => value,
+  lastValuesMeet: (deviceKey, tests) => sql<SqlBool>`(last_values_meet(${deviceKey}, ${tests}) = 1)`,
   lastSeenMs: (deviceKey) => sql`coalesce((SELECT max(latest.received) FROM sensor
     INNER JOIN latest ON latest.sensor = sensor.key WHERE sensor.device = ${deviceKey}), 0)`,
 };

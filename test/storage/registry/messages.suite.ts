@@ -55,7 +55,8 @@ export function messagesSuite({ name, open }: EngineKind): void {
         await opened.stores.messages.create(writer.key, messages);
         for (const message of messages) {
           const finished = message.state === 'queued' ? {} : { finishedMs: message.createdMs };
-          made.unshift({ ...message, authorKey: writer.key, author: writer.username, attempts: 0, ...finished });
+          const { key } = await messageOf(message);
+          made.unshift({ ...message, key, authorKey: writer.key, author: writer.username, attempts: 0, ...finished });
         }
         assert.deepEqual(await messageOf(found(messages[0])), made[messages.length - 1]);
       });

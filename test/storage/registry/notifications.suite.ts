@@ -65,7 +65,8 @@ export function notificationsSuite({ name, open }: EngineKind): void {
         const id = records.hexId();
         await opened.stores.notifications.create(id, author.key, fields, { afterSeq, sinceMs });
         const rule = await ruleOf(id);
-        assert.deepEqual(rule, { id, authorKey: author.key, author: author.username, ...fields, timesSent: 0 });
+        const { key } = rule;
+        assert.deepEqual(rule, { id, key, authorKey: author.key, author: author.username, ...fields, timesSent: 0 });
         made.push(rule);
         const watched = await opened.stores.watch.findRule(id);
         assert.equal(watched !== undefined, fields.status === 'active');
@@ -264,8 +265,12 @@ export function watchSuite({ name, open }: EngineKind): void {
       assert.deepEqual(watched.memories.map(({ device, memory }) => [device, memory]), [['場', '{"a":1}']]); // biome-ignore format: short
       assert.equal(await opened.commitLog.confirmedPosition(), seq);
       const who = { authorKey: author.key, author: author.username, notification: rule.id, attempts: 0 };
-      assert.deepEqual(await opened.stores.messages.find(queued.id), { ...queued, ...who });
-      assert.deepEqual(await opened.stores.messages.find(failed.id), { ...failed, ...who, finishedMs: nowMs });
+      const messageOf = async (id: string) => {
+        const { key: _, ...message } = found(await opened.stores.messages.find(id));
+        return message;
+      };
+      assert.deepEqual(await messageOf(queued.id), { ...queued, ...who });
+      assert.deepEqual(await messageOf(failed.id), { ...failed, ...who, finishedMs: nowMs });
       assert.deepEqual((await watchedOf(other.id)).memories, []);
     });
 

@@ -1,5 +1,6 @@
 // The store of messages, as the domain needs it: messages that users list, and the outbox. Engines implement it.
 // Messages are removed with their author.
+import type { StepAfter } from '../../../base/in-batches.ts';
 import type { Filter } from '../../devices/filter.ts';
 import type { Fence } from '../../ports/coordination.ts';
 import type { UserKey } from '../../users/user.ts';
@@ -50,10 +51,12 @@ export interface Claim {
   readonly charge?: CapCharge | undefined;
 }
 
+type MessagePage = Omit<StepAfter<Message>, 'after'> & { readonly after?: Message | undefined };
+
 export interface MessageStore {
   find(id: MessageId): Promise<Message | undefined>;
-  /** Newest first. */
-  list(query: MessageQuery & { readonly limit: number; readonly offset: number }): Promise<Message[]>;
+  /** Newest first; of those older than `after` where that is given. */
+  list(query: MessageQuery & MessagePage): Promise<Message[]>;
   count(query: MessageQuery): Promise<number>;
   create(author: UserKey, messages: readonly NewMessage[]): Promise<void>;
   remove(id: MessageId): Promise<void>;

@@ -44,6 +44,8 @@ export interface NewMessage {
 }
 
 export interface Message extends NewMessage {
+  /** In order of creation. */
+  readonly key: number;
   readonly authorKey: UserKey;
   readonly author: string;
   /** The rule that caused it, while the rule exists. */

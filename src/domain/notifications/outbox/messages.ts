@@ -1,9 +1,11 @@
 // Listing, sending and removing messages (contract 7). Messages that a person sends wait in the same outbox as those
 // of rules, under the same restrictions and caps. All guests share the messages of guest.
 
+import { inStepsAfter } from '../../../base/in-batches.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { isStorableText, textFault } from '../../../base/text/json.ts';
 import { limits } from '../../../config/limits.ts';
+import { loopTurns } from '../../callers/loop-turns.ts';
 import { parseFilter } from '../../devices/filter.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Actor } from '../../users/user.ts';
@@ -90,6 +92,17 @@ export class Messages {
     const query = { author: readable === 'all' ? undefined : actor.key, filter };
     const total = await this.#store.count(query);
     return { messages: total <= offset ? [] : await this.#store.list({ ...query, limit, offset }), total };
+  }
+
+  /** All messages of the actor, newest first; an admin's are those of everybody. */
+  async *listAll(actor: Actor): AsyncGenerator<readonly Message[]> {
+    const readable = this.#permissions.rulesOf(actor);
+    if (readable === 'none') return;
+    const query = { author: readable === 'all' ? undefined : actor.key, filter: [] };
+    yield* inStepsAfter((step) => this.#store.list({ ...query, ...step }), {
+      ...{ offset: 0, stepRows: limits.archiveStepRecords },
+      turn: () => loopTurns.turn(actor.caller),
+    });
   }
 
   /** Removes the message. If it still waits, it is never sent. */

@@ -1,5 +1,6 @@
 // The store of notifications, as the domain needs it; engines implement it. Rules are removed with their author, in
 // the same unit of writes.
+import type { BatchRange } from '../../../base/in-batches.ts';
 import type { Filter } from '../../devices/filter.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { Notification, NotificationChange, NotificationFields, NotificationId } from './notification.ts';
@@ -18,10 +19,12 @@ export interface RuleStart {
   readonly sinceMs: number;
 }
 
+type NotificationPage = Omit<BatchRange, 'after'> & { readonly after?: number };
+
 export interface NotificationStore {
   find(id: NotificationId): Promise<Notification | undefined>;
-  /** In order of creation. */
-  list(query: NotificationQuery & { readonly limit: number; readonly offset: number }): Promise<Notification[]>;
+  /** In order of creation; of those behind `after` where that is given. */
+  list(query: NotificationQuery & NotificationPage): Promise<Notification[]>;
   count(query: NotificationQuery): Promise<number>;
   create(id: NotificationId, author: UserKey, fields: NotificationFields, watched: RuleStart): Promise<void>;
   /** Sets exactly the fields of the change; with `resetsState` the state of devices is deleted. */

@@ -47,6 +47,8 @@ export type NotificationChange = { readonly [F in keyof NotificationFields]?: No
 
 export interface Notification extends NotificationFields {
   readonly id: NotificationId;
+  /** In order of creation. */
+  readonly key: number;
   readonly authorKey: UserKey;
   readonly author: string;
   /** Number of firings. */

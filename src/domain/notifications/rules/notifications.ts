@@ -2,7 +2,7 @@
 // may read and change it. Rules of guest belong to all guests.
 
 import type { Ids } from '../../../base/ids.ts';
-import { inOffsetSteps } from '../../../base/in-batches.ts';
+import { type BatchRange, inBatches } from '../../../base/in-batches.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Json } from '../../../base/text/json.ts';
 import type { Clock } from '../../../base/time/clock.ts';
@@ -116,10 +116,10 @@ export class Notifications {
     const filter = parseFilter(q);
     const author = readable === 'all' ? undefined : actor.key;
     const total = readable === 'none' ? 0 : await this.#store.count({ author, filter });
-    const read = async (step: { readonly limit: number; readonly offset: number }) =>
+    const read = async (step: BatchRange) =>
       total <= step.offset ? [] : this.#store.list({ author, filter, ...step });
     return {
-      steps: inOffsetSteps(read, {
+      steps: inBatches(read, {
         limit,
         offset,
         stepRows: limits.notificationStepRows,

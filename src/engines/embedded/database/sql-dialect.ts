@@ -31,6 +31,10 @@ export const sqliteDialect: SqlDialect = {
   withoutIndex: (value) => sql`+${value}`,
   // An SQL function of the search thread (reads/last-seen-index.ts).
   lastSeenMs: (deviceKey) => sql`device_last_seen(${deviceKey})`,
+  // Of the search thread too (reads/last-value-filter.ts). The subquery is run once, and before the first device, because it
+  // is an argument: of the sides of an AND, SQLite may begin with either.
+  lastValuesMeet: (deviceKey, tests) =>
+    sql<SqlBool>`(last_values_meet(${deviceKey}, (SELECT last_value_tests(${tests}))) = 1)`,
 };
 
 function jsonValue(value: Sql): JsonValue {

@@ -79,6 +79,21 @@ export function* readLog(
   }
 }
 
+/** The readable rows of the log whose first seq is greater than `after`, newest first. */
+export function* readLogFromEnd(database: DatabaseSync, { after }: { readonly after: number }): Generator<LogPiece> {
+  const rows = database.prepare(`SELECT ${logColumns} FROM log WHERE first_seq > ? ORDER BY first_seq DESC`);
+  let bytes = 0;
+  for (const row of rows.iterate(after) as Iterable<unknown> as Iterable<LogRow>) {
+    const piece = toPiece(row);
+    if (!(piece instanceof DamagedRow)) yield piece;
+    bytes += row.datapoints * bytesOfDatapoint + (row.texts?.length ?? 0);
+    if (bytes < bytesAtOnce) continue;
+    reportReleasedBytes(bytes);
+    bytes = 0;
+  }
+  reportReleasedBytes(bytes);
+}
+
 /**
  * SQL for the number of datapoints in a row. Clamped to the valid range, so that seqs continue even where the stored
  * number is damaged.

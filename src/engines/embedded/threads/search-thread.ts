@@ -9,6 +9,7 @@ import { limits } from '../../../config/limits.ts';
 import { openConnection } from '../database/connection.ts';
 import { StatementCache } from '../database/statement-cache.ts';
 import { LastSeenIndex } from '../reads/last-seen-index.ts';
+import { LastValueFilter } from '../reads/last-value-filter.ts';
 import type { SearchRequest, SearchResponse } from './search-protocol.ts';
 
 if (parentPort === null) throw new Error('Searches run in a thread of their own.');
@@ -20,10 +21,14 @@ const statements = new StatementCache(database);
 const lastSeen = new LastSeenIndex(database);
 let endMs = Number.POSITIVE_INFINITY;
 
-database.function('within_time', () => {
+const checkTime = () => {
   if (performance.now() > endMs) throw tooLong();
+};
+database.function('within_time', () => {
+  checkTime();
   return 1;
 });
+const lastValues = new LastValueFilter(database, checkTime);
 
 port.on('message', (request: SearchRequest) => {
   endMs = performance.now() + limits.searchMsMax;
@@ -36,6 +41,8 @@ port.on('message', (request: SearchRequest) => {
     const { message } = error as Error;
     const isRefusal = error instanceof Refusal;
     port.postMessage({ id: request.id, ...(isRefusal ? { refusal: message } : { fault: message }) } as SearchResponse);
+  } finally {
+    lastValues.clear();
   }
 });
 

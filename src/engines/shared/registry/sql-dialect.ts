@@ -46,4 +46,6 @@ export interface SqlDialect {
   withoutIndex(value: Sql): Sql;
   /** When a datapoint of the device was last received, sealed or not, in milliseconds since 1970 UTC; 0: never. */
   lastSeenMs(deviceKey: Sql): Sql<number>;
+  /** Whether the last values of the device's sensors, sealed or not, meet all tests (parseLastValueTests). Ends with the time of the search. */
+  lastValuesMeet(deviceKey: Sql, tests: string): Sql<SqlBool>;
 }

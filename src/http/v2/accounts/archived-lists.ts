@@ -1,6 +1,5 @@
 // The lists of an archive of everything a user has (export.ts): their own alone, as the routes of the API write the records.
 import { Refusal } from '../../../base/refusal.ts';
-import { limits } from '../../../config/limits.ts';
 import type { SharedRecordKind } from '../../../domain/devices/record-share-store.ts';
 import type { ShareQuery } from '../../../domain/devices/sharing.ts';
 import type { Actor } from '../../../domain/users/user.ts';
@@ -91,22 +90,14 @@ async function* rulesOf(actor: Actor, { notifications }: Services): Steps {
 }
 
 async function* messagesOf(actor: Actor, { messages }: Services): Steps {
-  yield* byPages(async (page) => {
-    const { total, messages: found } = await messages.list(actor, page);
-    return { total, records: found.map(toMessageRecord) };
-  });
+  for await (const step of messages.listAll(actor)) yield step.map(toMessageRecord);
 }
 
 async function* sharesOf(actor: Actor, { sharing }: Services, direction: ShareQuery['direction']): Steps {
-  yield* byPages(async (page) => {
-    const { total, shares } = await sharing.list(actor, { ...page, direction });
-    return { total, records: shares.map(toDeviceShare) };
-  });
+  for await (const step of sharing.listAll(actor, direction)) yield step.map(toDeviceShare);
   for (const kind of ['gateway', 'project'] satisfies SharedRecordKind[]) {
-    yield* byPages(async (page) => {
-      const { total, shares } = await sharing.listOfRecords(actor, kind, { ...page, direction });
-      return { total, records: shares.map((share) => toRecordShare(kind, share)) };
-    });
+    for await (const step of sharing.listAllOfRecords(actor, kind, direction))
+      yield step.map((share) => toRecordShare(kind, share));
   }
 }
 
@@ -127,19 +118,5 @@ async function unlessGone<T>(read: () => Promise<T[]>): Promise<T[]> {
   } catch (error) {
     if (error instanceof Refusal && (error.code === 'not-found' || error.code === 'forbidden')) return [];
     throw error;
-  }
-}
-
-/** The records of a list that is read by pages. */
-async function* byPages(
-  read: (page: { readonly limit: number; readonly offset: number }) => Promise<{
-    readonly total: number;
-    readonly records: readonly object[];
-  }>,
-): Steps {
-  for (let [offset, total] = [0, 1]; offset < total; offset += limits.archiveStepRecords) {
-    const page = await read({ limit: limits.archiveStepRecords, offset });
-    total = page.total;
-    yield page.records;
   }
 }

@@ -40,8 +40,10 @@ export class SqlUserStore implements UserStore {
     return (await rows.orderBy('key').limit(limit).execute()).flatMap((row) => toUser(row) ?? []);
   }
 
-  async list({ username, limit, offset }: UserQuery): Promise<User[]> {
-    const page = this.#users().where(nameCondition(username)).orderBy('username').limit(limit).offset(offset);
+  async list({ username, limit, offset, after }: UserQuery): Promise<User[]> {
+    const isBehind = after === undefined ? sql<SqlBool>`1 = 1` : sql<SqlBool>`username > ${after.username}`;
+    const named = this.#users().where(nameCondition(username)).where(isBehind);
+    const page = named.orderBy('username').limit(limit).offset(offset);
     const rows = await this.#registry.search(page, admins);
     return rows.flatMap((row) => toUser(row) ?? []);
   }

@@ -65,11 +65,13 @@ function ascending(one: string | number, other: string | number): number {
   return Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)));
 }
 
-function numbersOf(values: readonly string[]): number[] {
+/** Those of the values that read as numbers. */
+export function numbersOf(values: readonly string[]): number[] {
   return values.filter((value) => /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/.test(value)).map(Number);
 }
 
-function toMilliseconds(value: string): number {
+/** @throws Refusal `malformed` for what is no timestamp. */
+export function toMilliseconds(value: string): number {
   const ms = parseTimestamp(value);
   if (ms === undefined)
     throw new Refusal(

@@ -1,18 +1,36 @@
 // Converts a `q` filter of devices to SQL conditions. Fields have the names of the API.
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely';
-import { Refusal } from '../../../../base/refusal.ts';
 import type { DeviceOrder, DeviceSearch } from '../../../../domain/devices/device-store.ts';
 import type { Condition, Filter } from '../../../../domain/devices/filter.ts';
+import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
+import { audienceCondition } from './audience.ts';
 import { compareJson, compareNumber, compareText, compareTime, refuseField } from './comparison.ts';
 import { deviceScopes, isDeviceSharedWith } from './inherited-shares.ts';
+import { isOnLastValue, lastValueCondition } from './last-value.ts';
 import { withinTime } from './time-guard.ts';
 
 type Sql = RawBuilder<SqlBool>;
 
-/** @throws Refusal `malformed` for values that cannot be filtered by, and for invalid times. */
-export function deviceConditions(filter: Filter, dialect: SqlDialect): Expression<SqlBool>[] {
-  return filter.map((condition) => conditionOf(condition, dialect));
+/**
+ * @param valuesFor who asks, as far as they may know the values of devices; without it nobody may.
+ * @throws Refusal `malformed` for fields that cannot be filtered by, and for invalid times.
+ */
+export function deviceConditions(
+  filter: Filter,
+  dialect: SqlDialect,
+  valuesFor: Audience | undefined,
+): Expression<SqlBool>[] {
+  if (filter.length === 0) return [];
+  const isReadable = valuesFor === undefined ? sql<SqlBool>`1 = 0` : audienceCondition('device', valuesFor);
+  const onLastValues = filter.filter(isOnLastValue);
+  const others = filter.filter((condition) => !isOnLastValue(condition));
+  return [
+    ...others.map((condition) => conditionOf(condition, { dialect, isReadable })),
+    // Last, because it takes longest: it is looked at for devices alone that meet all else, so that what a stranger keeps to
+    // themselves costs nobody anything.
+    ...(onLastValues.length === 0 ? [] : [lastValueCondition(onLastValues, { dialect, fields, isReadable })]),
+  ];
 }
 
 const textColumns: Record<string, RawBuilder<unknown>> = {
@@ -89,6 +107,7 @@ const partTables: Record<string, { readonly table: string; readonly columns: Rec
       actuator_kind: 'actuator_kind',
       value_type: 'value_type',
       actuator_value_type: 'value_type',
+      value: 'value',
       meta: 'meta',
     },
   },
@@ -103,7 +122,14 @@ const fields = `${[
   'retention_days',
 ].join(', ')}, those in location and in meta, and those of its sensors and actuators`;
 
-function conditionOf(condition: Condition, dialect: SqlDialect): Sql {
+interface Reading {
+  readonly dialect: SqlDialect;
+  /** Whether the values of the device may be known. */
+  readonly isReadable: Sql;
+}
+
+function conditionOf(condition: Condition, reading: Reading): Sql {
+  const { dialect } = reading;
   const [field = '', ...rest] = condition.path;
   const text = Object.hasOwn(textColumns, field) ? textColumns[field] : undefined;
   if (text !== undefined && rest.length === 0) return compareText(text, condition);
@@ -118,7 +144,7 @@ function conditionOf(condition: Condition, dialect: SqlDialect): Sql {
   if ((field === 'location' || field === 'meta') && rest.length > 0) {
     return compareJson(dialect.jsonAt(sql.ref(`device.${field}`), rest), condition);
   }
-  if (Object.hasOwn(partTables, field)) return partCondition(condition, dialect);
+  if (Object.hasOwn(partTables, field)) return partCondition(condition, reading);
   return refuseField(condition, fields);
 }
 
@@ -128,26 +154,24 @@ function ownerCondition(condition: Condition): Sql {
   return sql`device.owner IN (SELECT "user".key FROM "user" WHERE ${named})`;
 }
 
-/** True for a device when one of its sensors (or actuators) meets the condition; for `!=`, when none equals. */
-function partCondition(condition: Condition, dialect: SqlDialect): Sql {
+/** True for a device when one of its sensors (or actuators) meets the condition; for `!=`, when none equals. What may not be known is not there. */
+function partCondition(condition: Condition, { dialect, isReadable }: Reading): Sql {
   const [field = '', name = '', ...deeper] = condition.path;
   const part = partTables[field];
-  if (name === 'last_value' || name === 'value') {
-    throw new Refusal(
-      'malformed',
-      'Values cannot be filtered by here. Filter by a field of the device or of the description of its sensors.',
-    );
-  }
   const column = part !== undefined && Object.hasOwn(part.columns, name) ? part.columns[name] : undefined;
-  const isJson = column === 'meta' || column === 'calib';
-  const isWhole = deeper.length === 0;
-  if (part === undefined || column === undefined || isJson === isWhole) return refuseField(condition, fields);
+  const isValue = column === 'value';
+  const isJson = column === 'meta' || column === 'calib' || isValue;
+  // A value may be any JSON; `meta` and `calib` are objects, whose fields alone are compared.
+  const isWhole = deeper.length === 0 && !isValue;
+  if (part === undefined || column === undefined || (isJson ? isWhole : deeper.length > 0))
+    return refuseField(condition, fields);
   const negated = condition.operator === '!=';
   const positive: Condition = negated ? { ...condition, operator: '==' } : condition;
   const ref = sql.ref(`${part.table}.${column}`);
   const compare = column === 'retention_days' ? compareNumber : compareText;
   const inner = isJson ? compareJson(dialect.jsonAt(ref, deeper), positive) : compare(ref, positive);
   // A subquery that is run once, not once for each device.
-  const has = sql<SqlBool>`device.key IN (SELECT ${sql.ref(`${part.table}.device`)} FROM ${sql.table(part.table)} WHERE ${withinTime(part.table)} AND ${inner})`;
+  const isIn = sql<SqlBool>`device.key IN (SELECT ${sql.ref(`${part.table}.device`)} FROM ${sql.table(part.table)} WHERE ${withinTime(part.table)} AND ${inner})`;
+  const has = isValue ? sql<SqlBool>`(${isReadable} AND ${isIn})` : isIn;
   return negated ? sql`NOT ${has}` : has;
 }

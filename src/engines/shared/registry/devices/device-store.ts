@@ -6,11 +6,13 @@ import type { ActuatorChange, ActuatorDraft } from '../../../../domain/devices/a
 import type { Device, DeviceChange, DeviceDraft, DeviceId } from '../../../../domain/devices/device.ts';
 import type {
   DeviceListQuery,
+  DeviceMatch,
   DeviceStore,
   ModificationStamp,
   Share,
   ShareDirection,
   ShareOfDevice,
+  SharesPage,
 } from '../../../../domain/devices/device-store.ts';
 import type { SensorChange, SensorDraft, SensorKey } from '../../../../domain/devices/sensor.ts';
 import type { NewSetting } from '../../../../domain/devices/setting.ts';
@@ -96,7 +98,7 @@ export class SqlDeviceStore implements DeviceStore {
     return [...new Set(ids.flatMap((id) => byId.get(id) ?? []))];
   }
 
-  async count(query: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Promise<number> {
+  async count(query: DeviceMatch): Promise<number> {
     const counted = this.#db
       .selectFrom('device')
       .select(sql<number>`count(*)`.as('count'))
@@ -235,23 +237,30 @@ export class SqlDeviceStore implements DeviceStore {
       .execute();
   }
 
-  async listSharesOf(
-    direction: ShareDirection,
-    { limit, offset }: { readonly limit: number; readonly offset: number },
-  ): Promise<ShareOfDevice[]> {
+  async listSharesOf(direction: ShareDirection, { limit, offset, after }: SharesPage): Promise<ShareOfDevice[]> {
+    const isBehind = (key: number, username: string) =>
+      sql<SqlBool>`(device.key, holder.username) > (${key}, ${username})`;
     const rows = await this.#sharesOf(direction)
       .innerJoin('user as owner', 'owner.key', 'device.owner')
       .innerJoin('user as holder', 'holder.key', 'share.user')
       .leftJoin('user as giver', 'giver.key', 'share.given_by')
-      .select(['device.id as device', 'device.name as deviceName', 'owner.username as owner', 'share.scopes'])
+      .select([
+        'device.key as key',
+        'device.id as device',
+        'device.name as deviceName',
+        'owner.username as owner',
+        'share.scopes',
+      ])
       .select(['holder.username as username', 'giver.username as givenBy'])
+      .where(after === undefined ? sql<SqlBool>`1 = 1` : isBehind(after.key, after.username))
       .orderBy('device.key')
       .orderBy('holder.username')
       .limit(limit)
       .offset(offset)
       .execute();
-    return rows.map(({ deviceName, givenBy, ...row }) => ({
+    return rows.map(({ key, deviceName, givenBy, ...row }) => ({
       ...row,
+      key: key as DeviceKey,
       ...(deviceName === null ? {} : { deviceName }),
       ...(givenBy === null ? {} : { givenBy }),
     }));
@@ -292,17 +301,12 @@ export class SqlDeviceStore implements DeviceStore {
     return shares.where('share.user', '=', direction.sharedWith);
   }
 
-  #conditions({
-    audience,
-    filter,
-    search = {},
-    near,
-  }: Pick<DeviceListQuery, 'audience' | 'filter' | 'search' | 'near'>): Expression<SqlBool> {
+  #conditions({ audience, filter, valuesFor, search = {}, near }: DeviceMatch): Expression<SqlBool> {
     return sql.join(
       [
         withinTime('device'),
         audienceCondition('device', audience),
-        ...deviceConditions(filter, this.#registry.dialect),
+        ...deviceConditions(filter, this.#registry.dialect, valuesFor),
         ...searchConditions(search, this.#registry.dialect),
         ...(near === undefined ? [] : [nearCondition(near, this.#registry.dialect)]),
       ],

@@ -3,7 +3,7 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { BatchRange } from '../../../../base/in-batches.ts';
 import type { DeviceKey } from '../../../../domain/device-key.ts';
 import type { DeviceId } from '../../../../domain/devices/device.ts';
-import type { Share, ShareDirection } from '../../../../domain/devices/device-store.ts';
+import type { Share, ShareDirection, SharesPage } from '../../../../domain/devices/device-store.ts';
 import type {
   RecordShareStore,
   ShareChange,
@@ -65,11 +65,13 @@ export class SqlRecordShareStore implements RecordShareStore {
   async listOf(
     kind: SharedRecordKind,
     direction: ShareDirection,
-    { limit, offset }: { readonly limit: number; readonly offset: number },
+    { limit, offset, after }: SharesPage,
   ): Promise<ShareOfRecord[]> {
-    const rows = sql<ShareRow>`SELECT shared.id AS id, shared.name AS name, owner.username AS owner,
+    const isBehind =
+      after === undefined ? sql`1 = 1` : sql`(shared.key, holder.username) > (${after.key}, ${after.username})`;
+    const rows = sql<ShareRow>`SELECT shared.key AS key, shared.id AS id, shared.name AS name, owner.username AS owner,
         holder.username AS username, given.scopes AS scopes, giver.username AS given_by
-      ${sharesOf(kind, direction)}
+      ${sharesOf(kind, direction)} AND ${isBehind}
       ORDER BY shared.key, holder.username LIMIT ${limit} OFFSET ${Math.min(offset, Number.MAX_SAFE_INTEGER)}`;
     return (await rows.execute(this.#registry.read)).rows.map(({ name, given_by: givenBy, ...row }) => ({
       ...row,
@@ -120,6 +122,7 @@ export class SqlRecordShareStore implements RecordShareStore {
 }
 
 interface ShareRow {
+  readonly key: number;
   readonly id: string;
   readonly name: string | null;
   readonly owner: string;

@@ -62,9 +62,10 @@ export class SqlMessageStore implements MessageStore {
     return row && toMessage(row);
   }
 
-  async list(query: MessageQuery & { readonly limit: number; readonly offset: number }): Promise<Message[]> {
+  async list({ after, ...query }: Parameters<MessageStore['list']>[0]): Promise<Message[]> {
     const page = this.#messages()
       .where((eb) => eb.and(conditionsOf(query)))
+      .where(after === undefined ? sql<SqlBool>`1 = 1` : sql<SqlBool>`message.key < ${after.key}`)
       .orderBy('message.key', 'desc')
       .limit(query.limit)
       .offset(query.offset);
@@ -264,6 +265,7 @@ const countPaidMessages = (
   ON CONFLICT (day, "user") DO UPDATE SET count = ${greater(sql`paid_message.count + ${parameter(1)}`, sql`0`)}`;
 
 interface Row {
+  readonly key: number;
   readonly id: string;
   readonly author: number;
   readonly author_name: string;
@@ -280,9 +282,9 @@ interface Row {
 }
 
 function toMessage(row: Row): Message {
-  const { id, username, channel, text, attempts } = row;
+  const { id, key, username, channel, text, attempts } = row;
   return {
-    ...{ id, username, channel, text, attempts },
+    ...{ id, key, username, channel, text, attempts },
     // A message that is being sent is shown as still waiting.
     state: row.state === 'sending' ? 'queued' : (row.state as MessageState),
     authorKey: row.author,

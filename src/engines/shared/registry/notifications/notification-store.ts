@@ -34,9 +34,10 @@ export class SqlNotificationStore implements NotificationStore {
     return row && toNotification(row);
   }
 
-  async list(query: NotificationQuery & { readonly limit: number; readonly offset: number }): Promise<Notification[]> {
+  async list({ after = 0, ...query }: Parameters<NotificationStore['list']>[0]): Promise<Notification[]> {
     const page = this.#notifications()
       .where((eb) => eb.and(conditionsOf(query, this.#registry.dialect)))
+      .where('notification.key', '>', after)
       .orderBy('notification.key')
       .limit(query.limit)
       .offset(query.offset);
@@ -156,6 +157,7 @@ function toNotification(row: Selectable<NotificationTable> & { readonly author_n
     lastFailureReason: row.last_failure_reason,
   };
   return {
+    key: row.key,
     id: row.id,
     authorKey: row.author,
     author: row.author_name,
