@@ -8,9 +8,10 @@ import { limits } from '../../../config/limits.ts';
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import { LeaseLost } from '../../../domain/lease-lost.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
+import type { EditOrder, EditResult } from '../../shared/sealing/edit-order.ts';
+import { PendingRequests } from '../../shared/threads/pending-requests.ts';
 import type { WriteFailure } from '../database/database-error.ts';
-import type { DatabaseWriter, EditOrder, EditResult, Statement } from '../database/database-writer.ts';
-import { PendingRequests } from './pending-requests.ts';
+import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
 import type { CommitOutcome, CommitReport, ReserveState, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
 interface QueuedWrite {
