@@ -32,7 +32,8 @@ export function cutBatch({ rows, texts }: DatapointBatch, firstSeq: number): Log
   return pieces;
 }
 
-function countTexts(rows: Float64Array): number {
+/** Number of datapoints whose value is a text. */
+export function countTexts(rows: Float64Array): number {
   let count = 0;
   for (let at = 3; at < rows.length; at += rowNumbers) if (Number.isNaN(rows[at] as number)) count += 1;
   return count;
