@@ -15,6 +15,7 @@ import { sqlStores } from '../shared/registry/registry-stores.ts';
 import type { Tables } from '../shared/registry/tables.ts';
 import { SeriesEdits } from '../shared/sealing/series-edits.ts';
 import { ReaderThread } from '../shared/threads/reader-thread-client.ts';
+import { refusalOf } from '../shared/write-failure.ts';
 import { countEpoch } from './coordination/epochs.ts';
 import { LocalCoordination } from './coordination/local-coordination.ts';
 import { databaseFile, openConnection } from './database/connection.ts';
@@ -37,7 +38,7 @@ import { completeRemovals } from './sealing/datapoint-removal.ts';
 import { Retention } from './sealing/retention.ts';
 import { moveEarlierDatapoints } from './sealing/upgrade.ts';
 import { SearchThread } from './threads/search-thread-client.ts';
-import { refusalOf, SqliteWriter } from './threads/writer.ts';
+import { SqliteWriter } from './threads/writer.ts';
 
 interface OpenOptions {
   readonly clock?: Clock;

@@ -1,6 +1,6 @@
 // Messages between the sealer thread and the writer thread.
 import type { SealedChunk, SealedLatest } from '../../shared/sealing/sealed-sensor.ts';
-import type { WriteFailure } from '../database/database-error.ts';
+import type { WriteFailure } from '../../shared/write-failure.ts';
 
 /** To the writer: what it stores in one transaction. */
 export interface SealUnit {

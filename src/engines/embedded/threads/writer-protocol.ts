@@ -2,7 +2,7 @@
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { EditOrder, EditResult } from '../../shared/sealing/edit-order.ts';
-import type { WriteFailure } from '../database/database-error.ts';
+import type { WriteFailure } from '../../shared/write-failure.ts';
 import type { Statement } from '../database/database-writer.ts';
 
 /** To the writer: one unit of work, done as a whole or not at all. */

@@ -1,5 +1,6 @@
 // The log, chunks of sealed datapoints, and what belongs to them (docs/decisions/0046).
 import { type Kysely, sql } from 'kysely';
+import { onlyIf, trigger } from './triggers.ts';
 
 const text = 'text COLLATE "C"';
 
@@ -96,6 +97,14 @@ const statements = [
   // A push under way under an Idempotency-Key, by the writer that is to store its receipt.
   'CREATE TABLE claim (hash bytea PRIMARY KEY, writer bigint NOT NULL)',
   'CREATE TABLE mqtt_fingerprint (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, records bytea NOT NULL)',
+  // What was remembered of arrays pushed to a sensor ends when it is moved: they would be answered for the device it was on.
+  ...trigger(
+    'receipt_sensor_moved',
+    'AFTER UPDATE OF device ON sensor',
+    onlyIf('new.device <> old.device', 'DELETE FROM receipt WHERE receipt.sensor = old.key;'),
+  ),
+  `CREATE OR REPLACE FUNCTION sealed_datapoints(sensor bigint) RETURNS bigint STABLE LANGUAGE sql AS $$
+    SELECT CAST(coalesce(sum(chunk.count), 0) AS bigint) FROM chunk WHERE chunk.sensor = $1 $$`,
   `CREATE TABLE counter (name ${text} PRIMARY KEY, value bigint NOT NULL)`,
 ];
 
