@@ -10,12 +10,7 @@ import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
 import { LogOfPass } from '../../shared/sealing/log-of-pass.ts';
-import {
-  type SealedChunk,
-  type SealedLatest,
-  type SealedPlaces,
-  sealSensor,
-} from '../../shared/sealing/sealed-sensor.ts';
+import { planSensor, type SealedChunk, type SealedLatest, sealSensor } from '../../shared/sealing/sealed-sensor.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
 import { countLog, Damage, readLog } from '../log/log.ts';
 import { ChunkReader } from '../reads/chunk-reader.ts';
@@ -62,15 +57,13 @@ export class SealingPass {
   }
 
   #seal(sensor: SensorKey, fresh: Columns, unit: UnitBuilder): void {
-    const places: SealedPlaces = {
+    const placements = planSensor(fresh, {
       spans: (toMs) => this.#chunks.spans(sensor, toMs),
-      decode: (span) => this.#decode(span, unit),
       countBehind: (ms) => this.#countBehind(sensor, ms),
-    };
-    sealSensor(fresh, places, {
-      add: (columns) => unit.addChunk(sensor, columns),
-      replace: ({ id }) => unit.replaced.push(id),
     });
+    for (const columns of sealSensor(fresh, placements, (span) => this.#decode(span, unit)))
+      unit.addChunk(sensor, columns);
+    for (const { replaces } of placements) unit.replaced.push(...replaces.map(({ id }) => id));
   }
 
   /**

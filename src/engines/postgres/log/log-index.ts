@@ -9,8 +9,8 @@ export interface IndexedRow extends RowPlace {
   readonly count: number;
 }
 
-/** Numbers of one row: writer, seq, seq of its first datapoint. */
-export const rowFields = 3;
+/** Numbers of one row: writer, seq, seq of its first datapoint, number of datapoints. */
+export const rowFields = 4;
 const initialRows = 1024;
 
 export class LogIndex {
@@ -31,18 +31,41 @@ export class LogIndex {
     this.#nextSeq = seq + 1;
   }
 
-  /** Adds a row whose first datapoint is the next one. */
-  add({ writer, seq }: RowPlace, count: number): void {
+  /** Numbers of a row of `slice`. */
+  readonly fields = rowFields;
+
+  /** The next datapoint has at least this seq. */
+  skipTo(seq: number): void {
+    this.#nextSeq = Math.max(this.#nextSeq, seq);
+  }
+
+  /** Seq of the next datapoint. */
+  get nextSeq(): number {
+    return this.#nextSeq;
+  }
+
+  /**
+   * Adds a row; its first datapoint is the next one.
+   * @param fromSeq at least this one: where rows are gone, later ones keep their seqs.
+   * @returns the seq of its first datapoint.
+   */
+  add({ writer, seq }: RowPlace, count: number, fromSeq = 0): number {
     if (this.#to * rowFields === this.#rows.length) this.#makeRoom();
-    this.#rows.set([writer, seq, this.#nextSeq], this.#to * rowFields);
+    const firstSeq = Math.max(this.#nextSeq, fromSeq);
+    const at = this.#to * rowFields;
+    this.#rows[at] = writer;
+    this.#rows[at + 1] = seq;
+    this.#rows[at + 2] = firstSeq;
+    this.#rows[at + 3] = count;
     this.#to += 1;
-    this.#nextSeq += count;
+    this.#nextSeq = firstSeq + count;
+    return firstSeq;
   }
 
   at(index: number): IndexedRow {
     const at = (this.#from + index) * rowFields;
-    const [writer, seq, firstSeq] = [this.#rows[at], this.#rows[at + 1], this.#rows[at + 2]] as [number, number, number];
-    return { writer, seq, firstSeq, count: this.#firstSeqAt(index + 1) - firstSeq };
+    const [writer, seq, firstSeq, count] = this.#rows.subarray(at, at + rowFields) as unknown as number[];
+    return { writer, seq, firstSeq, count } as IndexedRow;
   }
 
   /** Index of the first row that has a datapoint behind a seq; `size` where none has. */
@@ -50,7 +73,7 @@ export class LogIndex {
     let [low, high] = [0, this.size];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#firstSeqAt(middle + 1) - 1 > seq) high = middle;
+      if (this.#lastSeqAt(middle) > seq) high = middle;
       else low = middle + 1;
     }
     return low;
@@ -59,7 +82,7 @@ export class LogIndex {
   /** Index behind the last row whose datapoints are all up to a seq, with the rows without datapoints that follow it. */
   endUpTo(seq: number): number {
     let end = this.firstBehind(seq);
-    while (end < this.size && this.#firstSeqAt(end + 1) - 1 <= seq) end += 1;
+    while (end < this.size && this.#lastSeqAt(end) <= seq) end += 1;
     return end;
   }
 
@@ -82,9 +105,9 @@ export class LogIndex {
     this.#from += count;
   }
 
-  #firstSeqAt(index: number): number {
-    if (index >= this.size) return this.#nextSeq;
-    return this.#rows[(this.#from + index) * rowFields + 2] as number;
+  #lastSeqAt(index: number): number {
+    const at = (this.#from + index) * rowFields;
+    return (this.#rows[at + 2] as number) + (this.#rows[at + 3] as number) - 1;
   }
 
   /** Moves the rows to the beginning where half of the room is free, else takes twice as much. */

@@ -4,7 +4,12 @@
 import { crc32 } from 'node:zlib';
 import { limits } from '../../../config/limits.ts';
 import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
-import { countRows, type DatapointBatch, rangeNumbers, rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
+import {
+  countRows,
+  type DatapointBatch,
+  rangeNumbers,
+  rowNumbers,
+} from '../../../domain/datapoints/datapoint-batch.ts';
 import type { SeriesRemoval } from '../../../domain/ports/series.ts';
 import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { toBytes } from '../../shared/log/fingerprint-records.ts';

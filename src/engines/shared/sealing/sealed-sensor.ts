@@ -2,7 +2,7 @@
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
 import { gather, mergeUp, pieceUp } from '../codec/gathering.ts';
-import { type ChunkSpan, cutForChunks, isFull, planPlacement } from './chunk-plan.ts';
+import { type ChunkPlacement, type ChunkSpan, cutForChunks, isFull, planPlacement } from './chunk-plan.ts';
 import type { WrittenChunk } from './written-chunk.ts';
 
 /** A chunk to be inserted, with the key of its sensor. */
@@ -27,38 +27,40 @@ const placesMax = 100;
 export interface SealedPlaces {
   /** The spans of chunks that begin at or before a time, in descending order. */
   spans(toMs: number): Iterable<ChunkSpan>;
-  /** The datapoints of a chunk; undefined where it is damaged and set aside, or no longer exists. */
-  decode(span: ChunkSpan): Columns | undefined;
   /** The number of datapoints in chunks that begin after a time; counting may stop at the size of a chunk. */
   countBehind(ms: number): number;
 }
 
-/**
- * Puts new datapoints, in order of time, together with chunks.
- * @param add called with the datapoints of each new chunk, and `replace` with the chunks that new ones replace.
- */
-export function sealSensor(
-  fresh: Columns,
-  places: SealedPlaces,
-  { add, replace }: { readonly add: (columns: Columns) => void; readonly replace: (span: ChunkSpan) => void },
-): void {
+/** Where new datapoints, in order of time, go. */
+export function planSensor(fresh: Columns, places: SealedPlaces): ChunkPlacement[] {
   const lastMs = fresh.at[fresh.count - 1] as number;
-  const placements = planPlacement(placesFor(places, fresh), fresh, () => places.countBehind(lastMs));
+  return planPlacement(placesFor(places, fresh), fresh, () => places.countBehind(lastMs));
+}
+
+/**
+ * Puts new datapoints together with the chunks that they replace.
+ * @param decode the datapoints of a chunk; undefined where it is damaged and set aside, or no longer exists.
+ * @returns the datapoints of each new chunk.
+ */
+export function* sealSensor(
+  fresh: Columns,
+  placements: readonly ChunkPlacement[],
+  decode: (span: ChunkSpan) => Columns | undefined,
+): Generator<Columns> {
   for (const { replaces, from, to, tailMs } of placements) {
     const older: Columns[] = [];
     for (const span of replaces) {
-      const columns = places.decode(span);
+      const columns = decode(span);
       if (columns !== undefined) older.push(columns);
     }
     const pieces = older.map((columns) => pieceUp({ columns, from: 0, to: columns.count }));
     const all = gather([...mergeUp(pieces, { columns: fresh, from, to })]);
-    for (const slice of cutForChunks(all, tailMs)) add(gather([slice]));
-    for (const span of replaces) replace(span);
+    for (const slice of cutForChunks(all, tailMs)) yield gather([slice]);
   }
 }
 
 /** The chunks that new datapoints may fall into, and the small ones before them, in ascending order. */
-export function placesFor(places: Pick<SealedPlaces, 'spans'>, fresh: Columns): ChunkSpan[] {
+function placesFor(places: Pick<SealedPlaces, 'spans'>, fresh: Columns): ChunkSpan[] {
   const firstMs = fresh.at[0] as number;
   const lastMs = fresh.at[fresh.count - 1] as number;
   const found: ChunkSpan[] = [];
