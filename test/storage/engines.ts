@@ -11,7 +11,9 @@ import type { RegistryStores } from '../../src/domain/ports/registry-stores.ts';
 import type { EmbeddedEngine } from '../../src/engines/embedded/embedded-engine.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 import { maintenance } from '../../src/engines/open.ts';
+import { openGround } from '../../src/engines/postgres/ground.ts';
 import { layEmptyDatabase, tamper } from '../support/database.ts';
+import { createDatabase, dropDatabase, withoutPostgres } from '../support/postgres.ts';
 
 type Ports = 'stores' | 'commitLog' | 'series' | 'coordination' | 'openMqttSessions' | 'usage';
 
@@ -42,7 +44,11 @@ export interface EngineKind {
   open(options?: EngineOptions): Promise<OpenedEngine>;
 }
 
-export const engines: readonly EngineKind[] = [sqliteEngine('SQLite', ({ stores }) => stores)];
+/** That on PostgreSQL only where there is one; `npm test` says so. */
+export const engines: readonly EngineKind[] = [
+  sqliteEngine('SQLite', ({ stores }) => stores),
+  ...(withoutPostgres === false ? [{ name: 'PostgreSQL', maintenance, open: openPostgres }] : []),
+];
 
 /** @param storesOf the stores that the suites use. */
 export function sqliteEngine(
@@ -50,6 +56,35 @@ export function sqliteEngine(
   storesOf: (engine: EmbeddedEngine, clock: Clock) => RegistryStores,
 ): EngineKind {
   return { name, maintenance, open: (options) => openEmbedded(storesOf, options) };
+}
+
+async function openPostgres({ clock = systemClock, ...given }: EngineOptions = {}): Promise<OpenedEngine> {
+  const url = given.data ?? (await createDatabase());
+  let engine = await openGround(url, { clock });
+  let isOpen = true;
+  const stop = async () => {
+    if (isOpen) await engine.close();
+    isOpen = false;
+  };
+  return {
+    data: url,
+    get stores() {
+      return engine.stores;
+    },
+    get coordination() {
+      return engine.coordination;
+    },
+    reopen: async () => {
+      await stop();
+      engine = await openGround(url, { clock });
+      isOpen = true;
+    },
+    stop,
+    close: async () => {
+      await stop();
+      await dropDatabase(url);
+    },
+  } as OpenedEngine;
 }
 
 async function openEmbedded(
