@@ -11,7 +11,8 @@ import type { RegistryStores } from '../../src/domain/ports/registry-stores.ts';
 import type { EmbeddedEngine } from '../../src/engines/embedded/embedded-engine.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 import { maintenance } from '../../src/engines/open.ts';
-import { openGround } from '../../src/engines/postgres/ground.ts';
+import { PostgresDatabase } from '../../src/engines/postgres/database/postgres-database.ts';
+import { openPostgresEngine } from '../../src/engines/postgres/open.ts';
 import { layEmptyDatabase, tamper } from '../support/database.ts';
 import { createDatabase, dropDatabase, withoutPostgres } from '../support/postgres.ts';
 
@@ -40,14 +41,15 @@ export interface EngineOptions {
 
 export interface EngineKind {
   readonly name: string;
-  readonly maintenance: Maintenance;
+  /** Undefined where programs of the database do it. */
+  readonly maintenance?: Maintenance;
   open(options?: EngineOptions): Promise<OpenedEngine>;
 }
 
 /** That on PostgreSQL only where there is one; `npm test` says so. */
 export const engines: readonly EngineKind[] = [
   sqliteEngine('SQLite', ({ stores }) => stores),
-  ...(withoutPostgres === false ? [{ name: 'PostgreSQL', maintenance, open: openPostgres }] : []),
+  ...(withoutPostgres === false ? [{ name: 'PostgreSQL', open: openPostgres }] : []),
 ];
 
 /** @param storesOf the stores that the suites use. */
@@ -60,7 +62,7 @@ export function sqliteEngine(
 
 async function openPostgres({ clock = systemClock, ...given }: EngineOptions = {}): Promise<OpenedEngine> {
   const url = given.data ?? (await createDatabase());
-  let engine = await openGround(url, { clock });
+  let engine = await openPostgresEngine(url, { clock });
   let isOpen = true;
   const stop = async () => {
     if (isOpen) await engine.close();
@@ -71,12 +73,26 @@ async function openPostgres({ clock = systemClock, ...given }: EngineOptions = {
     get stores() {
       return engine.stores;
     },
+    get commitLog() {
+      return engine.commitLog;
+    },
+    get series() {
+      return engine.series;
+    },
     get coordination() {
       return engine.coordination;
     },
+    openMqttSessions: (rules) => engine.openMqttSessions(rules),
+    usage: () => engine.usage(),
+    seal: () => engine.seal(),
+    damage: async (sensor) => {
+      const database = new PostgresDatabase(url);
+      await database.query("UPDATE chunk SET bytes = decode(repeat('00', 64), 'hex') WHERE sensor = $1", [sensor]);
+      await database.close();
+    },
     reopen: async () => {
       await stop();
-      engine = await openGround(url, { clock });
+      engine = await openPostgresEngine(url, { clock });
       isOpen = true;
     },
     stop,
@@ -84,7 +100,7 @@ async function openPostgres({ clock = systemClock, ...given }: EngineOptions = {
       await stop();
       await dropDatabase(url);
     },
-  } as OpenedEngine;
+  };
 }
 
 async function openEmbedded(

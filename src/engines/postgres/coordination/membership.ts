@@ -52,6 +52,11 @@ export class Membership {
     return new Membership({ id, database, connection, databaseNowMs: rows[0]?.now ?? 0 });
   }
 
+  /** Why everything is refused, for people; undefined while the database can be reached. */
+  get refusesBecause(): string | undefined {
+    return this.#connection.isLost && !this.#isClosed ? 'the database cannot be reached' : undefined;
+  }
+
   /** Gives up the row and the lock. */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -6,7 +6,7 @@ import type { Fence } from '../../../domain/ports/coordination.ts';
 import { assertQueueHasRoom, bytesOf } from '../../shared/registry/statement-queue.ts';
 import { refusalOf, stoppingRefusal, storageRefusal } from '../../shared/write-failure.ts';
 import { locks } from '../database/advisory-locks.ts';
-import { isConnectionLost, writeRefusalOf } from '../database/database-error.ts';
+import { isConflict, isConnectionLost, writeRefusalOf } from '../database/database-error.ts';
 import type { Connection, OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
 
 export interface RegistryStatement {
@@ -124,6 +124,11 @@ export class RegistryWriter {
     try {
       connection = await this.#connect();
       outcomes = await this.#runUnits(connection, units);
+      // Others lock rows in another order (counters of usage): then all is run again.
+      for (let attempt = 1; outcomes.some(isInTheWay) && attempt < limits.postgresConflictsMax; attempt++) {
+        await connection.query('ROLLBACK');
+        outcomes = await this.#runUnits(connection, units);
+      }
     } catch (error) {
       await this.#drop();
       return units.map(() => ({ error }));
@@ -210,6 +215,10 @@ async function assertNewest(connection: Connection, { name, epoch }: Fence): Pro
     name,
   ]);
   if ((rows[0]?.epoch ?? 0) > epoch) throw refusalOf({ kind: 'fenced', message: name });
+}
+
+function isInTheWay(outcome: Outcome): boolean {
+  return 'error' in outcome && isConflict(outcome.error);
 }
 
 async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
