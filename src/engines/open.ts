@@ -33,10 +33,7 @@ export function openEngine(
  * Opens the stores of the registry alone for a command-line verb, beside a running server or without one. The server
  * gets no announcement of changes: it reads users and secrets anew every second.
  */
-export async function openStores({
-  dataDir,
-  databaseUrl,
-}: EngineSettings): Promise<{
+export async function openStores({ dataDir, databaseUrl }: EngineSettings): Promise<{
   readonly stores: RegistryStores;
   readonly coordination: Announcer;
   close(): Promise<void>;

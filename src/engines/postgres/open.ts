@@ -4,7 +4,7 @@ import type { Registry } from '../shared/registry/registry.ts';
 import { readRefusalOf } from './database/database-error.ts';
 import { migrate } from './database/migrate.ts';
 import { PostgresDatabase } from './database/postgres-database.ts';
-import { openGround, type OpenOptions } from './ground.ts';
+import { type OpenOptions, openGround } from './ground.ts';
 import { openLog } from './log-parts.ts';
 import { PostgresEngine } from './postgres-engine.ts';
 import { postgresRegistry } from './registry/postgres-registry.ts';

@@ -9,7 +9,10 @@ export function isPostgres(data: DataLocation): boolean {
 }
 
 const refuse = async (advice: string): Promise<never> => {
-  throw new Refusal('conflict', `The data are in PostgreSQL (DUNDUN_DATABASE_URL). ${advice} docs/operations.md says how.`);
+  throw new Refusal(
+    'conflict',
+    `The data are in PostgreSQL (DUNDUN_DATABASE_URL). ${advice} docs/operations.md says how.`,
+  );
 };
 
 export const postgresMaintenance: Maintenance = {

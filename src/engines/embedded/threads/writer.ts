@@ -100,7 +100,10 @@ export class SqliteWriter implements DatabaseWriter {
     options: { readonly purge?: boolean; readonly isWeighed?: boolean; readonly fence?: Fence | undefined } = {},
   ): Promise<readonly number[]> {
     const bytes = options.isWeighed === false ? 0 : bytesOf(statements);
-    assertQueueHasRoom({ statements: this.#statements, bytes: this.#statementBytes }, { statements: statements.length, bytes });
+    assertQueueHasRoom(
+      { statements: this.#statements, bytes: this.#statementBytes },
+      { statements: statements.length, bytes },
+    );
     const { purge = false } = options;
     const fence = options.fence && { name: options.fence.name, epoch: options.fence.epoch };
     const work: WriteRequest = { id: 0, kind: 'statements', statements, purge, fence };

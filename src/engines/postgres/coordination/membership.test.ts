@@ -32,7 +32,9 @@ suite('a server as a member of its database', { skip: withoutPostgres }, () => {
     await until(() => lost !== undefined);
     lost = undefined;
     await database.query("INSERT INTO node (id) VALUES ('first')");
-    await database.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dundun node'");
+    await database.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dundun node'",
+    );
     await until(async () => (await database.query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")).length === 1);
     await until(() => member.refusesBecause === undefined);
     assert.equal(lost, undefined, 'the lock was taken again');

@@ -1,9 +1,10 @@
 // Leases as rows of the database. A lease belongs to a node; one whose node is not there any more, or was not renewed for some
 // seconds by the clock of the database, is free. Epochs grow over restarts. Whoever writes under a lease has its epoch compared in
 // the same transaction (registry-writer.ts). Membership lets one server run, so nobody has to be told of changes yet.
+
+import { limits } from '../../../config/limits.ts';
 import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
 import type { SharedCounts } from '../../../domain/ports/shared-counts.ts';
-import { limits } from '../../../config/limits.ts';
 import type { RegistryWriter } from '../registry/registry-writer.ts';
 
 const take = `INSERT INTO lease (name, holder, epoch) VALUES ($1, $2, 1)
@@ -20,7 +21,11 @@ export class PostgresCoordination implements Coordination {
   readonly #writer: Pick<RegistryWriter, 'run'>;
   readonly #epochs = new Map<LeaseName, number>();
 
-  constructor(parts: { readonly node: string; readonly writer: Pick<RegistryWriter, 'run'>; readonly counts: SharedCounts }) {
+  constructor(parts: {
+    readonly node: string;
+    readonly writer: Pick<RegistryWriter, 'run'>;
+    readonly counts: SharedCounts;
+  }) {
     this.#node = parts.node;
     this.#writer = parts.writer;
     this.counts = parts.counts;
@@ -28,7 +33,9 @@ export class PostgresCoordination implements Coordination {
 
   async acquire(name: LeaseName): Promise<Lease | undefined> {
     // Among the changes of the registry: the new holder sees everything that was written under the lease before.
-    const { rows } = await this.#writer.run((connection) => connection.query<{ epoch: number }>(take, [name, this.#node]));
+    const { rows } = await this.#writer.run((connection) =>
+      connection.query<{ epoch: number }>(take, [name, this.#node]),
+    );
     const epoch = rows[0]?.epoch;
     if (epoch === undefined) return undefined;
     this.#epochs.set(name, epoch);

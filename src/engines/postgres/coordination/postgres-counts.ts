@@ -87,7 +87,8 @@ export class PostgresCounts implements SharedCounts {
   async #put(connection: Connection, { kind, key }: CountKey, { count, since, last }: CountRow): Promise<void> {
     await connection.query(put, [kind, key, count, since, last]);
     this.#changes += 1;
-    if (this.#changes % trimmedEvery === 0 || rowsMax[kind] === 1) await connection.query(trim, [kind, rowsMax[kind] - 1]);
+    if (this.#changes % trimmedEvery === 0 || rowsMax[kind] === 1)
+      await connection.query(trim, [kind, rowsMax[kind] - 1]);
   }
 
   #nowMs(): number {

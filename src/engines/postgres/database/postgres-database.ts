@@ -164,7 +164,11 @@ export class PostgresDatabase {
     await Promise.all([this.#reads.end(), this.#transactions.end(), this.#searches.end()]);
   }
 
-  #pool(name: string, max: number, { isPipelined = false, statementMs }: ConnectOptions & { readonly statementMs?: number } = {}): pg.Pool {
+  #pool(
+    name: string,
+    max: number,
+    { isPipelined = false, statementMs }: ConnectOptions & { readonly statementMs?: number } = {},
+  ): pg.Pool {
     const pool = new pg.Pool({
       ...connectionSettings(this.#url, name),
       max,
