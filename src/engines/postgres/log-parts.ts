@@ -1,8 +1,8 @@
 // Opens the log with its series: starts a writer, which fences those before it, reads what is not sealed into the head, and begins
 // to seal.
 import { Worker } from 'node:worker_threads';
-import type { Log } from '../../base/log.ts';
 import { threadHeap } from '../../base/threads/thread-heap.ts';
+import { limits } from '../../config/limits.ts';
 import type { CommitLog } from '../../domain/ports/commit-log.ts';
 import type { Fence } from '../../domain/ports/coordination.ts';
 import type { EngineFigures } from '../../domain/ports/engine.ts';
@@ -31,7 +31,6 @@ import { StoreThread } from './threads/store-thread-client.ts';
 export interface LogOptions {
   readonly url: string;
   readonly database: PostgresDatabase;
-  readonly log?: Log | undefined;
   /** False where the lease was taken with a greater epoch. */
   readonly isNewest: (fence: Fence) => boolean;
 }
@@ -50,8 +49,8 @@ export interface LogParts {
   onCommit: (durationMs: number) => void;
   /** Seals all of the log now. */
   seal(): Promise<void>;
-  /** Datapoints and characters of texts in the log that are not sealed. */
-  readonly unsealed: { readonly rows: number; readonly textChars: number };
+  /** Bytes that what is not sealed takes when it is, at most, about. */
+  readonly unsealedBytes: number;
   /** Called after sensors were removed: their datapoints are deleted. */
   purge(): void;
   /** Brings the table `heard` up to date, before a search that uses it. */
@@ -110,7 +109,9 @@ export async function openLog({ url, database, isNewest }: LogOptions): Promise<
       sealing.seal().catch((error) => {
         throw refusalOfWork(error);
       }),
-    unsealed: head,
+    get unsealedBytes() {
+      return head.rows * limits.sealedRowBytes + head.textChars * limits.sealedCharBytes;
+    },
     purge: () => purge.begin(),
     beforeLastSeen: () => noteLastSeen(database, lastSeen),
     close: async () => {

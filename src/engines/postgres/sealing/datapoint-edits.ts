@@ -92,7 +92,7 @@ export class DatapointEdits implements EditWriter {
 }
 
 /** The removal's note, the credit for what it removes from the log, and the end of what is remembered of pushes. */
-function noteOf(removal: SeriesRemoval, { writer, seq }: RowPlace, logged: number): Beside {
+function noteOf(removal: SeriesRemoval, { seq }: RowPlace, logged: number): Beside {
   const { sensor, fromMs, toMs, value } = removal;
   const { number, text } = value === undefined ? { number: null, text: null } : toColumns(value);
   return {
