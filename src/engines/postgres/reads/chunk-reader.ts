@@ -215,7 +215,7 @@ const chunksSql = (where: string, order: string) => `SELECT ${sealedSql}, ${asid
     place.id, place.first, place.last, place.count, place.size, CASE WHEN place.before <= $5 THEN place.bytes END AS bytes
   FROM (SELECT 1) AS one LEFT JOIN (SELECT id, first, last, count, octet_length(bytes) AS size, bytes,
       sum(count) OVER (ORDER BY ${order}) - count AS before
-    FROM (SELECT id, first, last, count, bytes FROM chunk WHERE sensor = $1 AND ${where} ORDER BY ${order} LIMIT $4) AS some
+    FROM (SELECT id, first, last, count, bytes FROM chunk WHERE sensor = $1 AND ${where} ORDER BY ${order} LIMIT $4) AS part
   ) AS place ON true ORDER BY ${order.replaceAll(/(\w+)( DESC)?/g, (_all, name, down = '') => `place.${name}${down}`)}`;
 
 /** The last chunk that begins before the range may reach into it. */

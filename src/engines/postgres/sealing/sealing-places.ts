@@ -51,8 +51,8 @@ function isEnough(spans: readonly ChunkSpan[], fresh: Columns): boolean {
 }
 
 const placesSql = `SELECT one.sensor, coalesce(series.version, 0) AS version, place.*,
-    (SELECT coalesce(sum(some.count), 0) FROM (SELECT count FROM chunk WHERE sensor = one.sensor AND first > one.last
-      ORDER BY first LIMIT ${Math.ceil(limits.chunkDatapointsWanted / 256)}) AS some) AS behind
+    (SELECT coalesce(sum(part.count), 0) FROM (SELECT count FROM chunk WHERE sensor = one.sensor AND first > one.last
+      ORDER BY first LIMIT ${Math.ceil(limits.chunkDatapointsWanted / 256)}) AS part) AS behind
   FROM unnest(CAST($1 AS bigint[]), CAST($2 AS bigint[])) AS one(sensor, last)
   LEFT JOIN series ON series.sensor = one.sensor
   LEFT JOIN LATERAL (SELECT id, first, last, count, octet_length(bytes) AS size FROM chunk
