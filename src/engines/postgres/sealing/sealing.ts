@@ -73,10 +73,10 @@ export class SealingPass {
   }
 
   /** Says that the pass is under way; with its first unit. */
-  #begin(connection: Connection): Promise<unknown> {
-    const { number, upTo, positions } = this.#order;
-    const sql = 'INSERT INTO seal_pass (number, up_to, positions) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING';
-    return connection.query(sql, [number, upTo, JSON.stringify(positions)]);
+  async #begin(connection: Connection): Promise<void> {
+    const { writer, number, upTo, positions } = this.#order;
+    const { count } = await connection.query(beginSql, [writer, number, upTo, JSON.stringify(positions)]);
+    if (count === 0) throw new Error('Another process has taken this one for dead, and seals in its place.');
   }
 
   async #readLog(): Promise<LogPiece[]> {
@@ -235,9 +235,14 @@ const putLatestSql = `INSERT INTO series AS old (sensor, version, pass, at, posi
     AS one(sensor, version, at, position, stamped, received, number, text) ORDER BY sensor
   ON CONFLICT (sensor) DO UPDATE SET version = excluded.version, pass = excluded.pass, at = excluded.at,
     position = excluded.position, stamped = excluded.stamped, received = excluded.received, number = excluded.number,
-    text = excluded.text WHERE old.version = excluded.version - 1
+    text = excluded.text WHERE old.version = excluded.version - 1 AND old.pass < excluded.pass
   RETURNING sensor`;
 
+/** While the fence of this process is there, which is locked until the unit is committed. */
+const beginSql = `WITH fence AS (SELECT writer FROM log_writer WHERE writer = $1 FOR KEY SHARE)
+  INSERT INTO seal_pass (number, up_to, positions)
+    SELECT CAST($2 AS bigint), CAST($3 AS bigint), CAST($4 AS text) FROM fence
+  ON CONFLICT (number) DO UPDATE SET up_to = excluded.up_to WHERE seal_pass.up_to = excluded.up_to`;
 const wholeSql = `UPDATE seal_pass SET is_whole = 1,
     newest_received = coalesce($2, (SELECT max(newest_received) FROM seal_pass WHERE number < $1)) WHERE number = $1`;
 const setRowAsideSql = `INSERT INTO damaged_log SELECT writer, seq, position, count, bytes FROM log
