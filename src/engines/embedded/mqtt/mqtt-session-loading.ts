@@ -1,29 +1,16 @@
 // Loads the stored sessions at start, row by row, so that nothing else is held in memory meanwhile. Called by
-// stored-sessions.ts alone.
+// mqtt-tables.ts alone.
 
 import type { DatabaseSync } from 'node:sqlite';
-import { limits } from '../../../../config/limits.ts';
-import type { SubscriptionOptions } from '../../../../domain/ports/mqtt-sessions.ts';
-import { messageCostSql } from '../mqtt-usage.ts';
-import { StoredSession } from './mqtt-session.ts';
-
-export interface LoadedSubscriptions {
-  /** Number of filters left out because they are longer than is allowed now. */
-  readonly overlong: number;
-  /** Filters left out for want of memory: those to be removed now, and their total number. */
-  readonly overQuota: readonly { readonly session: number; readonly filter: string }[];
-  readonly overQuotaCount: number;
-}
-
-/** Functions that loading calls for each row. */
-export interface LoadingParts {
-  readonly add: (session: StoredSession) => void;
-  /** False where there is no memory for the filter. */
-  readonly addFilter: (session: StoredSession, filter: string, options: SubscriptionOptions) => boolean;
-  readonly addBytes: (session: StoredSession, bytes: number) => void;
-  /** Removes a queue whose session no longer exists. */
-  readonly clearQueue: (key: number) => void;
-}
+import { limits } from '../../../config/limits.ts';
+import {
+  type LoadedSubscriptions,
+  type LoadingParts,
+  overQuotaRemovedMax,
+  parseOptions,
+} from '../../shared/mqtt/mqtt-tables.ts';
+import { messageCostSql } from '../../shared/mqtt/mqtt-usage.ts';
+import { StoredSession } from '../../shared/mqtt/sessions/mqtt-session.ts';
 
 /** Reads sessions, filters, queues and inbound messages; returns the filters that do not fit. */
 export function loadSessions(reader: DatabaseSync, parts: LoadingParts): LoadedSubscriptions {
@@ -105,9 +92,6 @@ function loadIncoming(
   }
 }
 
-/** Filters beyond the memory that one start removes; the next start removes more. */
-const overQuotaRemovedMax = 10_000;
-
 interface SessionRow {
   readonly key: number;
   readonly client_id: string;
@@ -128,8 +112,4 @@ interface SentRow {
   readonly packet_id: number;
   readonly released: number;
   readonly bytes: number;
-}
-
-function parseOptions(options: string | null): Omit<SubscriptionOptions, 'qos'> {
-  return options === null ? {} : JSON.parse(options);
 }

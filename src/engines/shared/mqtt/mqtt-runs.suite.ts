@@ -1,36 +1,47 @@
-// A data folder whose service is stopped and started, for tests of stored MQTT state.
-
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// A database whose service is stopped and started, for tests of stored MQTT state. Each engine says how (MqttEngine) and
+// passes the suites beside.
 import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { Refusal } from '../../../base/refusal.ts';
 import type { StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
-import type { EmbeddedEngine } from '../embedded-engine.ts';
-import { openEmbeddedEngine } from '../open.ts';
-import { type MqttPersistenceOptions, SqliteMqttPersistence } from './mqtt-persistence.ts';
+import { MqttPersistence, type MqttPersistenceOptions } from './mqtt-persistence.ts';
+import type { MqttTables } from './mqtt-tables.ts';
 
-export interface Run {
-  readonly store: EmbeddedEngine;
-  readonly persistence: SqliteMqttPersistence;
+export interface MqttEngine {
+  readonly name: string;
+  /** New data. */
+  make(): Promise<MqttData>;
+}
+
+export interface MqttData {
+  /** Opens the database; it was closed. */
+  open(): Promise<MqttTables>;
+  close(): Promise<void>;
+  /** Rows of a table. */
+  count(table: string): Promise<number>;
+  /** Inserts rows; the columns are SQL expressions of `n`, 1 to `count`. */
+  fill(table: string, count: number, columns: Readonly<Record<string, string>>): Promise<void>;
+  /** The key of the session that was stored as the first, second, … */
+  sessionKey(number: number): string;
+  remove(): Promise<void>;
+}
+
+export interface Run extends Pick<MqttData, 'count' | 'fill' | 'sessionKey'> {
+  readonly persistence: MqttPersistence;
+  readonly tables: MqttTables;
 }
 
 type Rules = Partial<Pick<MqttPersistenceOptions, 'matchesForm' | 'mayReceive'>>;
 
-/** A data folder whose service can be stopped and started. */
-export class Folder {
-  readonly #path: string;
-  #store: EmbeddedEngine | undefined;
+/** The runs of a service on the same data. */
+export class MqttRuns {
+  readonly #data: MqttData;
+  #tables: MqttTables | undefined;
   #runs = 0;
   readonly #stops: (() => Promise<void>)[] = [];
 
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  static async make(): Promise<Folder> {
-    return new Folder(await mkdtemp(join(tmpdir(), 'dundun-')));
+  constructor(data: MqttData) {
+    this.#data = data;
   }
 
   /** Ends the present run without telling its persistence, and starts the next. */
@@ -38,15 +49,21 @@ export class Folder {
     const persistence = await this.open(rules);
     this.#runs += 1;
     await persistence.setup({ id: `run-${this.#runs}`, counter: 0 });
-    return { store: this.#store as EmbeddedEngine, persistence };
+    const data = this.#data;
+    return {
+      persistence,
+      tables: this.#tables as MqttTables,
+      count: (table) => data.count(table),
+      fill: (table, count, columns) => data.fill(table, count, columns),
+      sessionKey: (number) => data.sessionKey(number),
+    };
   }
 
   /** The same, for a broker that sets up the persistence itself. */
-  async open(rules: Rules = {}): Promise<SqliteMqttPersistence> {
+  async open(rules: Rules = {}): Promise<MqttPersistence> {
     await this.#stop();
-    this.#store = await openEmbeddedEngine(this.#path);
-    const { writer, reader } = this.#store;
-    return new SqliteMqttPersistence({ writer, reader, matchesForm: () => true, ...rules });
+    this.#tables = await this.#data.open();
+    return new MqttPersistence({ tables: this.#tables, matchesForm: () => true, ...rules });
   }
 
   /** Registers a step for the end of the present run, before its store is closed. */
@@ -56,19 +73,20 @@ export class Folder {
 
   async remove(): Promise<void> {
     await this.#stop();
-    await rm(this.#path, { recursive: true });
+    await this.#data.remove();
   }
 
   async #stop(): Promise<void> {
     for (const stop of this.#stops.splice(0)) await stop();
-    await this.#store?.close();
+    if (this.#tables !== undefined) await this.#data.close();
+    this.#tables = undefined;
   }
 }
 
-export async function makeFolder(t: TestContext): Promise<Folder> {
-  const folder = await Folder.make();
-  t.after(() => folder.remove());
-  return folder;
+export async function makeRuns(t: TestContext, engine: MqttEngine): Promise<MqttRuns> {
+  const runs = new MqttRuns(await engine.make());
+  t.after(() => runs.remove());
+  return runs;
 }
 
 export const client = { id: 'c1' };
@@ -86,16 +104,6 @@ export async function payloads(stream: Readable): Promise<string[]> {
   return (await read(stream)).map(({ payload }) => String(payload));
 }
 
-export function rowsOf({ store }: Run, table: string): number {
-  return (store.reader.prepare(`SELECT count(*) AS n FROM ${table}`).get() as { n: number }).n;
-}
-
 export function isRefusal(code: string): (error: unknown) => boolean {
   return (error) => error instanceof Refusal && error.code === code;
-}
-
-/** Inserts rows by an SQL statement that can select from `numbers`, 1 to `count`. */
-export async function fill({ store }: Run, count: number, sql: string): Promise<void> {
-  const numbers = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`;
-  await store.writer.write([{ sql: sql.replace(' SELECT', ` ${numbers} SELECT`), parameters: [] }]);
 }

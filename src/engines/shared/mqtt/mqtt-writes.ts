@@ -1,50 +1,55 @@
-// Sends all writes of MQTT state to the writer thread in the order of the calls. Writes of one turn of the event loop,
-// and those made while `unitsInFlightMax` units are under way, become one unit, because each unit costs a message between
-// threads. Bounded (I4).
+// Hands all changes of MQTT state to the engine in the order of the calls. Those of one turn of the event loop, and those
+// made while as many units are under way as the engine wants, become one unit, because each unit costs a message to the
+// writer, or a commit. Bounded (I4).
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
-import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
+import type { MqttChange, MqttTables } from './mqtt-tables.ts';
 
 interface Call {
-  readonly statements: readonly Statement[];
-  readonly resolve: (changes: readonly number[]) => void;
+  readonly changes: readonly MqttChange[];
+  /** Rows that it writes, about. */
+  readonly weight: number;
+  readonly resolve: (counts: readonly number[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
 export class MqttWrites {
-  readonly #writer: Pick<DatabaseWriter, 'write'>;
+  readonly #tables: Pick<MqttTables, 'write' | 'unitsAtOnce'>;
   #calls: Call[] = [];
-  #statements = 0;
+  #weight = 0;
   #unitsInFlight = 0;
   #scheduled = false;
   readonly #idle: (() => void)[] = [];
+  /** True when the service closes: long reads take no further step. */
+  closed = false;
 
-  constructor(writer: Pick<DatabaseWriter, 'write'>) {
-    this.#writer = writer;
+  constructor(tables: Pick<MqttTables, 'write' | 'unitsAtOnce'>) {
+    this.#tables = tables;
   }
 
   /**
-   * Writes all statements or none; resolves after the commit, in the order of the calls.
-   * @returns how many rows each statement changed.
+   * Stores all changes or none; resolves after the commit, in the order of the calls.
+   * @returns what each change counts as.
    * @throws Refusal `busy` when too many wait, `storage` when the disk refuses.
    */
-  write(statements: readonly Statement[]): Promise<readonly number[]> {
-    if (this.#statements + statements.length > waitingStatementsMax) {
+  write(changes: readonly MqttChange[]): Promise<readonly number[]> {
+    if (this.#weight + weightOf(changes) > waitingRowsMax) {
       return Promise.reject(
         new Refusal('busy', 'More MQTT messages arrive than can be stored.', { retryAfterS: limits.busyRetryAfterS }),
       );
     }
-    return this.finish(statements);
+    return this.finish(changes);
   }
 
   /**
-   * As `write`, for statements that remove something stored, such as acknowledgements: never refused as `busy`. There
+   * As `write`, for changes that remove something stored, such as acknowledgements: never refused as `busy`. There
    * cannot be more of these than stored messages.
    */
-  finish(statements: readonly Statement[]): Promise<readonly number[]> {
-    this.#statements += statements.length;
+  finish(changes: readonly MqttChange[]): Promise<readonly number[]> {
+    const weight = weightOf(changes);
+    this.#weight += weight;
     return new Promise((resolve, reject) => {
-      this.#calls.push({ statements, resolve, reject });
+      this.#calls.push({ changes, weight, resolve, reject });
       this.#schedule();
     });
   }
@@ -56,33 +61,31 @@ export class MqttWrites {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#unitsInFlight >= unitsInFlightMax) return;
+    if (this.#scheduled || this.#unitsInFlight >= this.#tables.unitsAtOnce) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      while (this.#calls.length > 0 && this.#unitsInFlight < unitsInFlightMax) this.#send(this.#takeUnit());
+      while (this.#calls.length > 0 && this.#unitsInFlight < this.#tables.unitsAtOnce) this.#send(this.#takeUnit());
     });
   }
 
   #takeUnit(): Call[] {
     let count = 0;
-    let statements = 0;
-    while (count < this.#calls.length && (count === 0 || statements < unitStatementsMax)) {
-      statements += this.#calls[count++]?.statements.length ?? 0;
+    let weight = 0;
+    while (count < this.#calls.length && (count === 0 || weight < unitRowsMax)) {
+      weight += this.#calls[count++]?.weight ?? 0;
     }
-    this.#statements -= statements;
+    this.#weight -= weight;
     return this.#calls.splice(0, count);
   }
 
   #send(unit: readonly Call[]): void {
     this.#unitsInFlight += 1;
-    const statements = unit.flatMap((call) => call.statements);
-    // The writer's bound in bytes does not apply: `deliveryBytesMax` bounds the bytes, and removing must not be refused.
-    this.#writer.write(statements, { isWeighed: false }).then(
-      (changes) => {
+    this.#tables.write(unit.flatMap(({ changes }) => changes)).then(
+      (counts) => {
         let first = 0;
-        for (const { statements: own, resolve } of unit) {
-          resolve(changes.slice(first, first + own.length));
+        for (const { changes: own, resolve } of unit) {
+          resolve(counts.slice(first, first + own.length));
           first += own.length;
         }
         this.#finished();
@@ -101,10 +104,17 @@ export class MqttWrites {
   }
 }
 
-// At limits.deliveriesMax messages on their way to subscribers ingest waits; each of those is two statements here. The
-// rest of this bound is for other writes.
-const waitingStatementsMax = 2 * limits.deliveriesMax + limits.queueStatementsMax;
-// Units under way at once, so that the writer never waits for the next. Units are small enough to leave room in the
-// writer's queue for the registry.
-const unitsInFlightMax = 4;
-const unitStatementsMax = 5_000;
+// At limits.deliveriesMax messages on their way to subscribers ingest waits; each of those is two rows here. The rest of
+// this bound is for other writes.
+const waitingRowsMax = 2 * limits.deliveriesMax + limits.queueStatementsMax;
+// Units are small enough to leave room in the writer's queue for the registry.
+const unitRowsMax = 5_000;
+
+/** The statements that the changes take in the embedded engine, where they share a queue with the registry. */
+function weightOf(changes: readonly MqttChange[]): number {
+  let weight = 0;
+  for (const { kind } of changes) weight += heavy[kind] ?? 1;
+  return weight;
+}
+
+const heavy: { readonly [K in MqttChange['kind']]?: number } = { message: 2, retained: 2, 'session-ended': 4 };
