@@ -9,7 +9,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { constants as osConstants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { buildWhereStale } from '../test/support/dashboard-build.ts';
-import { findProgram, isExecutable } from './find-program.ts';
+import { findPostgres, findProgram, isExecutable } from './find-program.ts';
 import { inBundles } from './test-bundles.ts';
 import { findTestFiles, slowSetOf, slowSets } from './test-sets.ts';
 
@@ -41,6 +41,12 @@ const programs: readonly Program[] = [
     variable: 'DUNDUN_TEST_PRLIMIT',
     package: 'util-linux',
     tests: 'attacks on a service with few descriptors',
+  },
+  {
+    name: 'postgres',
+    variable: 'DUNDUN_TEST_POSTGRES',
+    package: 'postgresql',
+    tests: 'the engine on PostgreSQL',
   },
 ];
 
@@ -76,7 +82,7 @@ if (allRequired && missing.length > 0) {
 
 /** Puts the program's path into the environment of the tests; false where there is none. */
 function provide({ name, variable }: Program): boolean {
-  const path = process.env[variable] ?? findProgram(name);
+  const path = process.env[variable] ?? findProgram(name) ?? (name === 'postgres' ? findPostgres() : undefined);
   if (path === undefined || !isExecutable(path)) {
     delete process.env[variable];
     return false;

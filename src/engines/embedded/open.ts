@@ -9,6 +9,7 @@ import { limits } from '../../config/limits.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import { sqlStores } from '../shared/registry/registry-stores.ts';
 import type { Tables } from '../shared/registry/tables.ts';
+import { refusalOf } from '../shared/write-failure.ts';
 import { countEpoch } from './coordination/epochs.ts';
 import { LocalCoordination } from './coordination/local-coordination.ts';
 import { databaseFile, openConnection } from './database/connection.ts';
@@ -35,7 +36,7 @@ import { SeriesEdits } from './sealing/series-edits.ts';
 import { moveEarlierDatapoints } from './sealing/upgrade.ts';
 import { ReaderThread } from './threads/reader-thread-client.ts';
 import { SearchThread } from './threads/search-thread-client.ts';
-import { refusalOf, SqliteWriter } from './threads/writer.ts';
+import { SqliteWriter } from './threads/writer.ts';
 
 interface OpenOptions {
   readonly clock?: Clock;

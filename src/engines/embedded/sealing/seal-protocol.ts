@@ -1,7 +1,7 @@
 // Messages between the sealer thread and the writer thread.
 import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
 import type { WrittenChunk } from '../../shared/sealing/written-chunk.ts';
-import type { WriteFailure } from '../database/database-error.ts';
+import type { WriteFailure } from '../../shared/write-failure.ts';
 
 /** A chunk to be inserted, with the key of its sensor. */
 export interface SealedChunk extends WrittenChunk {

@@ -1,0 +1,8 @@
+// The history of PostgreSQL's schema: all migrations, by number. A new one is added at the end; one that has been released is
+// never changed. SQLite's are others (docs/decisions/0028).
+import type { Migration } from 'kysely/migration';
+import * as registry from './0001-registry.ts';
+
+export const migrations: Record<string, Migration> = {
+  '0001-registry': registry,
+};
