@@ -4,7 +4,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import {
-  type LoadedSubscriptions,
+  type LoadedSessions,
   type LoadingParts,
   overQuotaRemovedMax,
   parseOptions,
@@ -13,7 +13,7 @@ import { messageCostSql } from '../../shared/mqtt/mqtt-usage.ts';
 import { StoredSession } from '../../shared/mqtt/sessions/mqtt-session.ts';
 
 /** Reads sessions, filters, queues and inbound messages; returns the filters that do not fit. */
-export function loadSessions(reader: DatabaseSync, parts: LoadingParts): LoadedSubscriptions {
+export function loadSessions(reader: DatabaseSync, parts: LoadingParts): LoadedSessions {
   const byKey = new Map<number, StoredSession>();
   for (const row of reader.prepare('SELECT key, client_id, user, away FROM mqtt_session').iterate()) {
     const { key, client_id, user, away } = row as unknown as SessionRow;
@@ -28,14 +28,16 @@ export function loadSessions(reader: DatabaseSync, parts: LoadingParts): LoadedS
   const loaded = loadSubscriptions(reader, byKey, parts);
   loadQueues(reader, byKey, parts);
   loadIncoming(reader, byKey, parts);
-  return loaded;
+  const last = `SELECT max(coalesce((SELECT max(key) FROM mqtt_session), 0),
+    coalesce((SELECT max(session) FROM mqtt_queue), 0)) AS n`;
+  return { ...loaded, lastKey: (reader.prepare(last).get() as { n: number }).n };
 }
 
 function loadSubscriptions(
   reader: DatabaseSync,
   byKey: ReadonlyMap<number, StoredSession>,
   { addFilter }: LoadingParts,
-): LoadedSubscriptions {
+): Omit<LoadedSessions, 'lastKey'> {
   const overQuota: { session: number; filter: string }[] = [];
   let overQuotaCount = 0;
   const columns = 'SELECT session, filter, qos, options FROM mqtt_subscription';

@@ -1,13 +1,7 @@
 // What MQTT stores in SQLite. Changes go into the commits of datapoints; reads are made at once, on the main thread's
 // connection.
 import type { DatabaseSync } from 'node:sqlite';
-import type {
-  LoadedSubscriptions,
-  LoadingParts,
-  MqttChange,
-  MqttReads,
-  MqttTables,
-} from '../../shared/mqtt/mqtt-tables.ts';
+import type { LoadedSessions, LoadingParts, MqttChange, MqttReads, MqttTables } from '../../shared/mqtt/mqtt-tables.ts';
 import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
 import { SqliteMqttReads } from './mqtt-reads.ts';
 import { loadSessions } from './mqtt-session-loading.ts';
@@ -28,7 +22,7 @@ export class SqliteMqttTables implements MqttTables {
 
   async start(): Promise<void> {}
 
-  async load(parts: LoadingParts): Promise<LoadedSubscriptions> {
+  async load(parts: LoadingParts): Promise<LoadedSessions> {
     return loadSessions(this.#reader, parts);
   }
 

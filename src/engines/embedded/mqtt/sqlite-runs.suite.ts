@@ -27,7 +27,6 @@ export const sqlite: MqttEngine = {
           SELECT ${Object.values(columns).join(', ')} FROM numbers`;
         await opened().writer.write([{ sql, parameters: [] }]);
       },
-      sessionKey: String,
       remove: () => rm(folder, { recursive: true }),
     };
   },

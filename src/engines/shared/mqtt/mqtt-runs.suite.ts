@@ -21,12 +21,10 @@ export interface MqttData {
   count(table: string): Promise<number>;
   /** Inserts rows; the columns are SQL expressions of `n`, 1 to `count`. */
   fill(table: string, count: number, columns: Readonly<Record<string, string>>): Promise<void>;
-  /** The key of the session that was stored as the first, second, … */
-  sessionKey(number: number): string;
   remove(): Promise<void>;
 }
 
-export interface Run extends Pick<MqttData, 'count' | 'fill' | 'sessionKey'> {
+export interface Run extends Pick<MqttData, 'count' | 'fill'> {
   readonly persistence: MqttPersistence;
   readonly tables: MqttTables;
 }
@@ -55,7 +53,6 @@ export class MqttRuns {
       tables: this.#tables as MqttTables,
       count: (table) => data.count(table),
       fill: (table, count, columns) => data.fill(table, count, columns),
-      sessionKey: (number) => data.sessionKey(number),
     };
   }
 

@@ -158,7 +158,9 @@ export interface MqttReads {
   retained(topics: readonly string[]): Iterable<RetainedRow> | AsyncIterable<RetainedRow>;
 }
 
-export interface LoadedSubscriptions {
+export interface LoadedSessions {
+  /** The highest key that a session or a queue of this process has had. */
+  readonly lastKey: number;
   /** Number of filters left out because they are longer than is allowed now. */
   readonly overlong: number;
   /** Filters left out for want of memory: those to be removed now, and their total number. */
@@ -186,7 +188,7 @@ export interface MqttTables {
    * Reads sessions, filters, queues and inbound messages, row by row, so that nothing else is held in memory meanwhile;
    * returns the filters that do not fit.
    */
-  load(parts: LoadingParts): Promise<LoadedSubscriptions>;
+  load(parts: LoadingParts): Promise<LoadedSessions>;
   /**
    * Stores all changes or none; resolves after the commit.
    * @returns what each change counts as.

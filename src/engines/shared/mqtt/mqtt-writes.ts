@@ -1,7 +1,7 @@
 // Hands all changes of MQTT state to the engine in the order of the calls. Those of one turn of the event loop, and those
 // made while as many units are under way as the engine wants, become one unit, because each unit costs a message to the
 // writer, or a commit. Bounded (I4).
-import { Refusal } from '../../../base/refusal.ts';
+import { isTransient, Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { MqttChange, MqttTables } from './mqtt-tables.ts';
 
@@ -90,11 +90,17 @@ export class MqttWrites {
         }
         this.#finished();
       },
-      (error) => {
-        for (const call of unit) call.reject(error);
+      async (error) => {
+        // What is wrong with one call must not have the others refused.
+        if (unit.length > 1 && !(error instanceof Refusal && isTransient(error))) await this.#sendEach(unit);
+        else for (const call of unit) call.reject(error);
         this.#finished();
       },
     );
+  }
+
+  async #sendEach(unit: readonly Call[]): Promise<void> {
+    for (const { changes, resolve, reject } of unit) await this.#tables.write(changes).then(resolve, reject);
   }
 
   #finished(): void {

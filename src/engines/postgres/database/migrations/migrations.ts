@@ -2,7 +2,9 @@
 // never changed. SQLite's are others (docs/decisions/0028).
 import type { Migration } from 'kysely/migration';
 import * as registry from './0001-registry.ts';
+import * as mqtt from './0003-mqtt.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-registry': registry,
+  '0003-mqtt': mqtt,
 };

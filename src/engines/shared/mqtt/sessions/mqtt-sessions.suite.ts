@@ -96,7 +96,7 @@ export function storedSessionsSuite(engine: MqttEngine): void {
       await first.persistence.claimSession('c1', ada);
       await first.persistence.outgoingEnqueue({ clientId: 'c2' }, message(9_001));
       await first.fill('mqtt_message', 9_000, { id: 'n', topic: "'t'", payload: "'x'" });
-      await first.fill('mqtt_queue', 9_000, { session: first.sessionKey(1), message: 'n', qos: '1' });
+      await first.fill('mqtt_queue', 9_000, { session: '1', message: 'n', qos: '1' });
       const run = await runs.start();
       await run.persistence.endSession('c1');
       const last = await runs.start();

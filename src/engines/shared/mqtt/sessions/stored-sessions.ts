@@ -12,7 +12,7 @@ import type {
   SubscriptionOptions,
 } from '../../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
-import { clearRowsMax, type LoadedSubscriptions, type MqttChange, type MqttTables } from '../mqtt-tables.ts';
+import { clearRowsMax, type LoadedSessions, type MqttChange, type MqttTables } from '../mqtt-tables.ts';
 import type { MqttUsage } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
 import { inFlightBytesOf, isSame, optionsOf, putAway, putSubscription, rowsOf, StoredSession } from './mqtt-session.ts';
@@ -52,16 +52,11 @@ export class StoredSessions {
    * Loads the sessions and begins to delete rows of ended ones. Filters that are too long, or for which there is no
    * memory, are left out and removed; only earlier releases stored such filters.
    */
-  async load(
-    tables: Pick<MqttTables, 'load'>,
-    connections: BrokerClients,
-    nowMs: number,
-  ): Promise<LoadedSubscriptions> {
+  async load(tables: Pick<MqttTables, 'load'>, connections: BrokerClients, nowMs: number): Promise<LoadedSessions> {
     this.#connections = connections;
     const loaded = await tables.load({
       add: (session) => {
         this.#index(session);
-        this.#lastKey = Math.max(this.#lastKey, session.key);
         this.#usage.countSession(session.user, session.clientId);
         // The client was connected when the service stopped.
         session.awayMs ??= nowMs;
@@ -72,11 +67,9 @@ export class StoredSessions {
         return true;
       },
       addBytes: (session, bytes) => this.#usage.countBytes(session.user, bytes),
-      clearQueue: (key) => {
-        this.#lastKey = Math.max(this.#lastKey, key);
-        this.#clearInSlices({ kind: 'queue-cleared', session: key });
-      },
+      clearQueue: (key) => this.#clearInSlices({ kind: 'queue-cleared', session: key }),
     });
+    this.#lastKey = loaded.lastKey;
     this.#writes.write([{ kind: 'all-away', awayMs: nowMs }]).catch(() => {});
     for (const { session, filter } of loaded.overQuota)
       this.#clearInSlices({ kind: 'filter-removed', session, filter });
