@@ -776,6 +776,11 @@ export const limits = {
   postgresConflictsMax: 10,
   /** Statements that each connection keeps prepared. Beyond: they are parsed each time. */
   postgresStatementsPrepared: 500,
+  /** Units of the registry that share a transaction. Beyond: they go into the next. */
+  postgresUnitsPerCommit: 200,
+  /** Milliseconds between two signs of life of a server in the database, and without one after which it may be declared dead. */
+  nodeRenewMs: 1_000,
+  nodeDeadMs: 5_000,
   /** The earliest version of PostgreSQL that is supported. */
   postgresVersionMin: 14,
   /** Milliseconds between two test writes to a refusing disk. */

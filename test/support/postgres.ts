@@ -69,6 +69,19 @@ export class PostgresServer {
     return this.#create(await this.#template);
   }
 
+  /** A new database like another one, to which nobody is connected. */
+  createDatabaseFrom(template: string): Promise<string> {
+    return this.#create(template);
+  }
+
+  /** The database as it is at this moment, under another name; who is connected to it is cut off for good. */
+  async crash(url: string): Promise<string> {
+    const name = new URL(url).pathname.slice(1);
+    await this.#asSuperuser(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`);
+    await this.#asSuperuser(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    return this.#create(name);
+  }
+
   /** A new database without tables. */
   createEmptyDatabase(): Promise<string> {
     return this.#create('template0');

@@ -2,11 +2,10 @@
 // MQTT sessions share its commits. Bounded (I4); resolves after the commit (I1).
 
 import { Worker } from 'node:worker_threads';
-import { Refusal } from '../../../base/refusal.ts';
 import { threadHeap } from '../../../base/threads/thread-heap.ts';
-import { limits } from '../../../config/limits.ts';
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
+import { assertQueueHasRoom, bytesOf } from '../../shared/registry/statement-queue.ts';
 import { refusalOf, stoppingRefusal, storageRefusal } from '../../shared/write-failure.ts';
 import type { DatabaseWriter, EditOrder, EditResult, Statement } from '../database/database-writer.ts';
 import { PendingRequests } from './pending-requests.ts';
@@ -99,14 +98,10 @@ export class SqliteWriter implements DatabaseWriter {
     options: { readonly purge?: boolean; readonly isWeighed?: boolean; readonly fence?: Fence | undefined } = {},
   ): Promise<readonly number[]> {
     const bytes = options.isWeighed === false ? 0 : bytesOf(statements);
-    // While the queue is below its bound, a unit of any size is accepted, so that a large one can be written at all.
-    // Small ones are accepted beyond it, bounded by their number.
-    const isTooMuch = bytes > limits.smallUnitBytesMax && this.#statementBytes >= limits.queueStatementBytesMax;
-    if (isTooMuch || this.#statements + statements.length > limits.queueStatementsMax) {
-      throw new Refusal('busy', 'More changes arrive than can be stored. Send the request again.', {
-        retryAfterS: limits.busyRetryAfterS,
-      });
-    }
+    assertQueueHasRoom(
+      { statements: this.#statements, bytes: this.#statementBytes },
+      { statements: statements.length, bytes },
+    );
     const { purge = false } = options;
     const fence = options.fence && { name: options.fence.name, epoch: options.fence.epoch };
     const work: WriteRequest = { id: 0, kind: 'statements', statements, purge, fence };
@@ -190,18 +185,3 @@ export class SqliteWriter implements DatabaseWriter {
     for (const { reject } of this.#waiting.takeAll()) reject(storageRefusal(cause));
   }
 }
-
-/** Estimated bytes of statements until they are committed, without the copy in the writer thread. */
-function bytesOf(statements: readonly Statement[]): number {
-  let bytes = 0;
-  for (const { parameters } of statements) {
-    bytes += statementBytes;
-    for (const parameter of parameters) {
-      if (typeof parameter === 'string') bytes += 2 * parameter.length;
-      else if (parameter instanceof Uint8Array) bytes += parameter.length;
-    }
-  }
-  return bytes;
-}
-
-const statementBytes = 200;

@@ -28,7 +28,9 @@ export function connectionSettings(url: string, name: string): pg.ClientConfig {
  * Set by a statement, not with the connection, because a pool between (PgBouncer) refuses parameters that it does not know.
  * A commit that is acknowledged is on disk (I1), and on the synchronous standby where there is one, whatever the server's own default.
  */
-export const sessionSettings = `SET statement_timeout = ${limits.postgresStatementMs};
+export const sessionSettings = (
+  statementMs: number = limits.postgresStatementMs,
+) => `SET statement_timeout = ${statementMs};
   SET lock_timeout = ${limits.databaseBusyMs};
   SET idle_in_transaction_session_timeout = ${limits.postgresIdleTransactionMs};
   SET default_transaction_isolation = 'read committed';

@@ -60,8 +60,11 @@ export function writeRefusalOf(error: unknown): Error {
   return failure.kind === 'internal' ? (error as Error) : refusalOf(failure);
 }
 
-/** The error with which a read rejects. */
+const queryCanceled = '57014';
+
+/** The error with which a read rejects; the end of its time stays as it is. */
 export function readRefusalOf(error: unknown): Error {
+  if ((error as DatabaseError).code === queryCanceled) return error as Error;
   if (error instanceof Refusal || writeFailureOf(error).kind !== 'storage') return error as Error;
   return new Refusal('storage', 'The database does not answer. Send the request again later.', {
     cause: error,

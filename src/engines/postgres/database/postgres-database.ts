@@ -44,6 +44,7 @@ export class PostgresDatabase {
   readonly #log: Log | undefined;
   readonly #reads: pg.Pool;
   readonly #transactions: pg.Pool;
+  readonly #searches: pg.Pool;
   readonly #closing = new AbortController();
   /** Names of prepared statements by their text; bounded, because each connection keeps them. */
   readonly #prepared = new Map<string, string>();
@@ -53,12 +54,22 @@ export class PostgresDatabase {
     this.#log = log;
     this.#reads = this.#pool('reads', limits.postgresReadConnections);
     this.#transactions = this.#pool('transactions', limits.postgresTransactionConnections, { isPipelined: true });
+    this.#searches = this.#pool('searches', limits.postgresSearchConnections, { statementMs: limits.searchMsMax });
     this.read = new Kysely({ dialect: new PostgresDialect({ pool: this.#poolForKysely() }) });
   }
 
   /** Runs a short read outside of a transaction. @throws Refusal `storage` where the database does not answer. */
-  async query<Row = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    const client = await this.#connectRead();
+  query<Row = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
+    return this.#readFrom(this.#reads, sql, parameters);
+  }
+
+  /** Like `query`, for reads whose time grows with the data; PostgreSQL ends them after `searchMsMax` (its code 57014). */
+  search<Row = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
+    return this.#readFrom(this.#searches, sql, parameters);
+  }
+
+  async #readFrom<Row>(pool: pg.Pool, sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+    const client = await connectTo(pool);
     try {
       const { rows } = await this.#ask<Row>(client, sql, parameters);
       client.release();
@@ -116,7 +127,7 @@ export class PostgresDatabase {
     client.on('error', end);
     client.on('end', () => end(new Error('Connection terminated')));
     await client.connect();
-    await client.query(sessionSettings);
+    await client.query(sessionSettings());
     const own: OwnConnection = {
       ...this.#connectionOf(client),
       get isLost() {
@@ -150,17 +161,21 @@ export class PostgresDatabase {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.read.destroy();
-    await Promise.all([this.#reads.end(), this.#transactions.end()]);
+    await Promise.all([this.#reads.end(), this.#transactions.end(), this.#searches.end()]);
   }
 
-  #pool(name: string, max: number, { isPipelined = false }: ConnectOptions = {}): pg.Pool {
+  #pool(
+    name: string,
+    max: number,
+    { isPipelined = false, statementMs }: ConnectOptions & { readonly statementMs?: number } = {},
+  ): pg.Pool {
     const pool = new pg.Pool({
       ...connectionSettings(this.#url, name),
       max,
       idleTimeoutMillis: limits.postgresIdleMs,
       pipeline: isPipelined,
       // pg-pool waits for it; its type says void.
-      onConnect: ((client: pg.ClientBase) => client.query(sessionSettings)) as unknown as (
+      onConnect: ((client: pg.ClientBase) => client.query(sessionSettings(statementMs))) as unknown as (
         client: pg.ClientBase,
       ) => void,
     });
@@ -171,18 +186,10 @@ export class PostgresDatabase {
     return pool;
   }
 
-  async #connectRead(): Promise<pg.PoolClient> {
-    try {
-      return await this.#reads.connect();
-    } catch (error) {
-      throw readRefusalOf(error);
-    }
-  }
-
   #poolForKysely(): PostgresPool {
     return {
       connect: async () => {
-        const client = await this.#connectRead();
+        const client = await connectTo(this.#reads);
         let error: unknown;
         const query = async (sql: string, parameters: readonly unknown[]) => {
           try {
@@ -218,6 +225,15 @@ export class PostgresDatabase {
       this.#prepared.set(text, name);
     }
     return name === undefined ? { text, values } : { name, text, values };
+  }
+}
+
+/** @throws Refusal `storage` */
+async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw readRefusalOf(error);
   }
 }
 

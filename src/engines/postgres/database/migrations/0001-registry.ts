@@ -283,15 +283,10 @@ const coordination = [
   `CREATE TABLE node (
     id ${text} PRIMARY KEY,
     started timestamptz NOT NULL DEFAULT now(),
-    renewed timestamptz NOT NULL DEFAULT now(),
-    applied bigint NOT NULL DEFAULT 0)`,
+    renewed timestamptz NOT NULL DEFAULT now())`,
   `CREATE TABLE lease (name ${text} PRIMARY KEY, holder ${text}, epoch bigint NOT NULL)`,
-  // Announcements of changes, in the order in which they were stored; \`node.applied\` says how far each process is.
-  `CREATE TABLE change (
-    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    node ${text} NOT NULL,
-    at timestamptz NOT NULL DEFAULT now(),
-    announcement ${text} NOT NULL)`,
+  // The last transaction of each process that writes the registry: tells whether one is committed whose COMMIT was not answered.
+  `CREATE TABLE registry_writer (writer ${text} PRIMARY KEY, seq bigint NOT NULL)`,
   // Times are milliseconds since 1970 UTC.
   `CREATE TABLE shared_count (
     kind ${text} NOT NULL,

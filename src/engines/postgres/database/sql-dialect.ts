@@ -1,6 +1,6 @@
-// What PostgreSQL would say where engines differ: shows that the interface of a second engine can be met (decision 28).
+// What PostgreSQL says in words of its own for the stores of the registry.
 import { type SqlBool, sql } from 'kysely';
-import type { EntryType, JsonValue, Sql, SqlDialect } from '../../../src/engines/shared/registry/sql-dialect.ts';
+import type { EntryType, JsonValue, Sql, SqlDialect } from '../../shared/registry/sql-dialect.ts';
 
 export const postgresDialect: SqlDialect = {
   rows(json, columns) {
@@ -26,8 +26,9 @@ export const postgresDialect: SqlDialect = {
   contains: (column, text) => sql`${column} ILIKE ${`%${text.replaceAll(/[%_\\]/g, '\\$&')}%`} ESCAPE '\\'`,
   greater: (one, other) => sql`greatest(${one}, ${other})`,
   withoutIndex: (value) => value,
-  lastSeenMs: (deviceKey) => sql`coalesce((SELECT max(latest.received) FROM sensor
-    INNER JOIN latest ON latest.sensor = sensor.key WHERE sensor.device = ${deviceKey}), 0)`,
+  // The table `heard` is brought up to date before each search that asks (registry/searches.ts).
+  lastSeenMs: (deviceKey) => sql`coalesce((SELECT max(heard.received) FROM sensor
+    INNER JOIN heard ON heard.sensor = sensor.key WHERE sensor.device = ${deviceKey}), 0)`,
 };
 
 function asJson(text: Sql): Sql {
