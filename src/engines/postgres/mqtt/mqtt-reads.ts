@@ -14,6 +14,7 @@ import {
 } from '../../shared/mqtt/mqtt-tables.ts';
 import { messageCostSql } from '../../shared/mqtt/mqtt-usage.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
+import { unpacked } from './parameter-arrays.ts';
 
 type Database = Pick<PostgresDatabase, 'query'>;
 
@@ -53,7 +54,7 @@ export class PostgresMqttReads implements MqttReads {
 
   async queued(session: number, message: number): Promise<QueuedRow | undefined> {
     const [row] = await this.#database.query<QueueRow>(`${queueColumns} AND message = $2`, [session, message]);
-    return row && { ...row, isReleased: row.released === 1 };
+    return row && { ...unpacked(row), isReleased: row.released === 1 };
   }
 
   async *queue(session: number, upTo: number): AsyncGenerator<QueuedRow> {
@@ -69,7 +70,7 @@ export class PostgresMqttReads implements MqttReads {
           WHERE before <= ${pageBytesMax}) ORDER BY message`,
         [session, after, upTo],
       );
-      for (const row of rows) yield { ...row, isReleased: row.released === 1 };
+      for (const row of rows) yield { ...unpacked(row), isReleased: row.released === 1 };
       const last = rows.at(-1);
       if (last === undefined || last.message >= upTo) return;
       after = last.message;
@@ -81,7 +82,7 @@ export class PostgresMqttReads implements MqttReads {
       'SELECT topic, payload, rest, qos, retain FROM mqtt_incoming WHERE session = $1 AND packet_id = $2',
       [session, packetId],
     );
-    return row && { ...row, isRetain: row.retain === 1 };
+    return row && { ...unpacked(row), isRetain: row.retain === 1 };
   }
 
   async willClients(brokerId: string): Promise<readonly string[]> {
@@ -94,7 +95,7 @@ export class PostgresMqttReads implements MqttReads {
       `SELECT topic, payload, rest, qos, retain, "user" FROM mqtt_will WHERE client_id = $1 AND broker_id = $2`,
       [clientId, brokerId],
     );
-    return row && { ...row, clientId, brokerId, isRetain: row.retain === 1 };
+    return row && { ...unpacked(row), clientId, brokerId, isRetain: row.retain === 1 };
   }
 
   /** Those of other nodes' brokers are left out: who serves such a node next publishes them. */
@@ -151,7 +152,7 @@ export class PostgresMqttReads implements MqttReads {
       const found = new Map(rows.map((row) => [row.topic, row]));
       for (const topic of some) {
         const row = found.get(topic);
-        if (row !== undefined) yield row;
+        if (row !== undefined) yield unpacked(row);
       }
     }
   }

@@ -153,7 +153,7 @@ class UnitPart {
     this.#counts = counts;
   }
 
-  /** Sessions end last in a part, so one that begins under a client id that has ended is for the next. */
+  /** Sessions end behind all else of theirs, so one that begins under a client id that has ended is for the next. */
   mustEndBefore(change: MqttChange): boolean {
     return change.kind === 'session' && this.#endedClients.has(change.clientId);
   }
@@ -215,12 +215,13 @@ class UnitPart {
     yield* this.#queueStatements();
     yield* this.#incomingStatements();
     yield* this.#willStatements();
-    yield* this.#retainedStatements();
-    yield* this.#usageStatements();
     if (this.#ended.size > 0) {
       const keys = numbers(this.#ended.changes().map(({ session }) => session));
-      yield { sql: endSessions, parameters: [keys], take: (rows) => this.#count(this.#ended, 'session', rows) };
+      yield { sql: endSessions, parameters: [keys], take: (rows) => this.#countEnded(rows) };
     }
+    // Last, because they change rows of the table usage, as the registry does.
+    yield* this.#retainedStatements();
+    yield* this.#usageStatements();
   }
 
   *#sessionStatements(): Generator<UnitStatement> {
@@ -382,9 +383,9 @@ class UnitPart {
     yield { sql: putUsage, parameters: [this.#node, ...columns.map(numbers)] };
   }
 
-  #count(changes: LastChanges<unknown>, key: string, rows: readonly Record<string, unknown>[]): void {
-    const counted = new Map(rows.map((row) => [Number(row[key]), Number(row['n'])]));
-    changes.count(this.#counts, (row) => counted.get(Number(row)) ?? 0);
+  #countEnded(rows: readonly Record<string, unknown>[]): void {
+    const cleared = new Map(rows.map(({ session, n }) => [Number(session), Number(n)]));
+    this.#ended.count(this.#counts, (session) => cleared.get(Number(session)) ?? 0);
   }
 }
 

@@ -12,6 +12,22 @@ export function truths(values: readonly boolean[]): string {
   return `{${values.map((value) => (value ? 't' : 'f')).join()}}`;
 }
 
+interface StoredBytes {
+  readonly payload: string | Uint8Array;
+  readonly rest: Uint8Array | null;
+}
+
+/** In front of the further bytes of a packet whose payload is a text; other such bytes begin with 255. */
+const textMark = Buffer.from('t');
+
+/** The row of a packet, with a payload that was a text as a text. */
+export function unpacked<Row extends StoredBytes>(row: Row): Row {
+  const { payload, rest } = row;
+  if (rest === null || rest[0] !== textMark[0]) return row;
+  const text = Buffer.from(payload as Uint8Array).toString();
+  return { ...row, payload: text, rest: rest.length === 1 ? null : rest.subarray(1) };
+}
+
 /** The payloads and further bytes of packets, one after the other. */
 export class PacketBytes {
   readonly #parts: Uint8Array[] = [];
@@ -20,8 +36,10 @@ export class PacketBytes {
   readonly #restLengths: number[] = [];
   #size = 0;
 
-  add({ payload, rest }: { readonly payload: string | Uint8Array; readonly rest: Uint8Array | null }): void {
-    const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
+  add(packet: StoredBytes): void {
+    const isText = typeof packet.payload === 'string';
+    const bytes = isText ? Buffer.from(packet.payload) : (packet.payload as Uint8Array);
+    const rest = isText ? Buffer.concat([textMark, packet.rest ?? textMark.subarray(1)]) : packet.rest;
     // substring() counts from one.
     this.#starts.push(this.#size + 1);
     this.#lengths.push(bytes.length);
