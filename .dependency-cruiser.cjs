@@ -154,7 +154,8 @@ const forbidden = [
   })),
   {
     name: 'every-part-on-postgres-has-its-place',
-    comment: 'A new folder of the engine on PostgreSQL is put into the order of parts, in this file and in ARCHITECTURE.md.',
+    comment:
+      'A new folder of the engine on PostgreSQL is put into the order of parts, in this file and in ARCHITECTURE.md.',
     from: { path: `^src/engines/postgres/(?!(${postgresParts.join('|')})/)[^/]+/` },
     to: { path: '.' },
   },

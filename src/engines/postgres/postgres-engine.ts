@@ -10,6 +10,7 @@ import type { Series } from '../../domain/ports/series.ts';
 import type { PostgresCoordination } from './coordination/postgres-coordination.ts';
 import type { Ground } from './ground.ts';
 import type { LogParts } from './log-parts.ts';
+import { type OpenedMqttSessions, openMqttSessions } from './mqtt/mqtt-sessions.ts';
 
 export class PostgresEngine implements Engine {
   readonly stores: RegistryStores;
@@ -21,6 +22,7 @@ export class PostgresEngine implements Engine {
   readonly #parts: LogParts;
   readonly #clock: Clock;
   readonly #log: Log | undefined;
+  readonly #mqtt: OpenedMqttSessions[] = [];
 
   constructor({
     ground,
@@ -60,7 +62,10 @@ export class PostgresEngine implements Engine {
   }
 
   openMqttSessions(rules: MqttSessionRules): MqttSessions {
-    throw new Error(`not there yet ${rules} ${this.#clock} ${this.#log}`);
+    const { database } = this.#ground;
+    const opened = openMqttSessions(rules, { database, clock: this.#clock, log: this.#log });
+    this.#mqtt.push(opened);
+    return opened.sessions;
   }
 
   /** How full the server's disk is no client of it is told: only the size of the data can be bounded (DUNDUN_DATA_MAX_BYTES). */
@@ -100,6 +105,7 @@ export class PostgresEngine implements Engine {
   }
 
   async close(): Promise<void> {
+    await Promise.all(this.#mqtt.map((opened) => opened.close()));
     await this.#parts.close();
     await this.#ground.close();
   }

@@ -2,9 +2,7 @@
 // MQTT sessions share its commits. Bounded (I4); resolves after the commit (I1).
 
 import { Worker } from 'node:worker_threads';
-import { Refusal } from '../../../base/refusal.ts';
 import { threadHeap } from '../../../base/threads/thread-heap.ts';
-import { limits } from '../../../config/limits.ts';
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import { assertQueueHasRoom, bytesOf } from '../../shared/registry/statement-queue.ts';

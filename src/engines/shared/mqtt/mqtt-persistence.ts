@@ -1,8 +1,6 @@
-// Implements aedes's persistence interface (the methods keep aedes's names) on the tables, across restarts and crashes:
+// Implements aedes's persistence interface (the methods keep aedes's names) on the tables of an engine, across restarts and crashes:
 // sessions, queued messages, QoS 2 handshakes, wills and retained messages. Beside it, the ownership of sessions. A
 // promise resolves when its change is on disk (I1); the exception is the packet id of a QoS 1 delivery.
-
-import type { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import type { Log } from '../../../base/log.ts';
 import { systemClock } from '../../../base/time/clock.ts';
@@ -24,9 +22,8 @@ import type {
   WillKey,
 } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import type { DatabaseWriter } from '../database/database-writer.ts';
-import { MqttReads } from './mqtt-reads.ts';
 import { MqttRetained } from './mqtt-retained.ts';
+import type { MqttTables } from './mqtt-tables.ts';
 import { type MqttQuotas, MqttUsage } from './mqtt-usage.ts';
 import { MqttWills } from './mqtt-wills.ts';
 import { MqttWrites } from './mqtt-writes.ts';
@@ -36,9 +33,7 @@ import { MqttOutgoing } from './sessions/mqtt-outgoing.ts';
 import { type SessionRules, StoredSessions } from './sessions/stored-sessions.ts';
 
 export interface MqttPersistenceOptions {
-  readonly writer: Pick<DatabaseWriter, 'write'>;
-  /** A connection that sees everything the writer has resolved. */
-  readonly reader: DatabaseSync;
+  readonly tables: MqttTables;
   /** Whether a filter matches topics of this form, with or without the leading slash. */
   readonly matchesForm: SessionRules['matchesForm'];
   /** Whether a message is kept for sessions of this user; without it, always. */
@@ -54,9 +49,8 @@ export interface MqttPersistenceOptions {
   readonly log?: Log;
 }
 
-export class SqliteMqttPersistence implements MqttSessions {
-  readonly #reader: DatabaseSync;
-  readonly #reads: MqttReads;
+export class MqttPersistence implements MqttSessions {
+  readonly #tables: MqttTables;
   readonly #writes: MqttWrites;
   readonly #usage: MqttUsage;
   readonly #sessions: StoredSessions;
@@ -71,19 +65,18 @@ export class SqliteMqttPersistence implements MqttSessions {
   #broker: BrokerIdentity | undefined;
 
   constructor(options: MqttPersistenceOptions) {
-    const { writer, reader, matchesForm, quotas = unlimited, clocks = trusted(systemClock), log } = options;
+    const { tables, matchesForm, quotas = unlimited, clocks = trusted(systemClock), log } = options;
     const { mayReceive = () => true, isInUse = () => false, expiryMsOf = () => undefined } = options;
-    this.#reader = reader;
+    this.#tables = tables;
     this.#clocks = clocks;
     this.#log = log;
-    this.#reads = new MqttReads(reader);
-    this.#writes = new MqttWrites(writer);
+    this.#writes = new MqttWrites(tables);
     this.#usage = new MqttUsage(quotas);
     this.#sessions = new StoredSessions(this.#writes, { matchesForm, mayReceive, isInUse, expiryMsOf }, this.#usage);
     this.#usage.onChange = () => {
       this.#usageTimer = setTimeout(() => void this.#writeUsage(), limits.mqttUsageLagMsMax).unref();
     };
-    const shared = { writes: this.#writes, reads: this.#reads, usage: this.#usage };
+    const shared = { writes: this.#writes, reads: tables.reads, usage: this.#usage };
     const parts = { ...shared, sessions: this.#sessions, matchesForm };
     this.#outgoing = new MqttOutgoing(parts);
     this.#incoming = new MqttIncoming(parts);
@@ -167,8 +160,10 @@ export class SqliteMqttPersistence implements MqttSessions {
    * Makes the persistent session of this client id the user's own.
    * @throws Refusal `exists` when it is another user's, `busy` when there are too many sessions.
    */
-  claimSession(clientId: string, user: UserKey): Promise<void> {
-    return this.#sessions.claim(clientId, user);
+  async claimSession(clientId: string, user: UserKey): Promise<void> {
+    const learned = this.#usage.learn(user);
+    if (learned !== undefined) await learned;
+    await this.#sessions.claim(clientId, user);
   }
 
   /** Stores the time at which the client of a persistent session went away. */
@@ -197,12 +192,16 @@ export class SqliteMqttPersistence implements MqttSessions {
 
   /** Whether the user's quota allows so many more bytes, for a will. */
   async hasCapacityForBytes(user: UserKey, bytes: number): Promise<boolean> {
+    await this.#usage.learn(user);
     return this.#usage.hasCapacityFor({ user, heldBytes: Number.POSITIVE_INFINITY }, bytes);
   }
 
   /** Whether the user's quota allows these messages to be retained, and what they would add. */
-  capacityToRetain(user: UserKey, packets: readonly RetainedCandidate[]): RetainedCapacity {
-    return this.#retained.capacityFor(user, packets);
+  capacityToRetain(user: UserKey, packets: readonly RetainedCandidate[]): RetainedCapacity | Promise<RetainedCapacity> {
+    const learned = this.#usage.learn(user);
+    return learned === undefined
+      ? this.#retained.capacityFor(user, packets)
+      : learned.then(() => this.#retained.capacityFor(user, packets));
   }
 
   /** Whether the stored session may have one more filter; otherwise the answer is SUBACK 128. */
@@ -218,32 +217,34 @@ export class SqliteMqttPersistence implements MqttSessions {
    */
   async setup(broker: BrokerIdentity): Promise<void> {
     this.#broker = broker;
-    const loaded = this.#sessions.load(this.#reader, broker.clients ?? {}, this.#clocks.forExpiry.now());
+    await this.#tables.start(broker.id);
+    const loaded = await this.#sessions.load(this.#tables, broker.clients ?? {}, this.#clocks.forExpiry.now());
     const { overlong, overQuotaCount: overQuota } = loaded;
     if (overlong + overQuota > 0) {
       this.#log?.warn({ overlong, overQuota }, 'subscriptions of stored MQTT sessions beyond the limits were removed');
     }
-    this.#outgoing.start(broker);
-    this.#wills.start(broker);
-    this.#retained.start(broker);
+    await this.#outgoing.start(broker);
+    await this.#wills.start(broker);
+    await this.#retained.start(broker);
     this.#expiry.start();
   }
 
   /** Stops long reads and cleaning; resolves when no write is pending. */
   async destroy(): Promise<void> {
-    this.#reads.closed = true;
+    this.#writes.closed = true;
     this.#sessions.close();
     await this.#expiry.close();
     this.#usage.onChange = () => {};
     clearTimeout(this.#usageTimer);
     await this.#writeUsage();
     await this.#writes.idle();
+    await this.#tables.close();
   }
 
   /** If this cannot be written, the next start counts from the stored records. */
   async #writeUsage(): Promise<void> {
-    const statements = this.#usage.takeChanges();
-    if (statements.length > 0) await this.#writes.finish(statements).catch(() => {});
+    const changes = this.#usage.takeChanges();
+    if (changes.length > 0) await this.#writes.finish(changes).catch(() => {});
   }
 
   storeRetained(packet: StoredPacket): Promise<void> {

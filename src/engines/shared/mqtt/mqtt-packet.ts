@@ -3,7 +3,6 @@
 
 import { deserialize, serialize } from 'node:v8';
 import type { StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
-import type { SqlValue } from '../database/database-writer.ts';
 
 /** Columns that every table of packets has. */
 export interface PacketRow {
@@ -14,8 +13,9 @@ export interface PacketRow {
 }
 
 /** The values of the columns topic, payload and rest. */
-export function packetColumns(packet: StoredPacket): readonly [topic: string, payload: SqlValue, rest: SqlValue] {
-  return [packet.topic ?? '', ownBytes(packet.payload ?? new Uint8Array(0)), restOf(packet)];
+export function packetColumns(packet: StoredPacket) {
+  const { topic = '', payload = new Uint8Array(0) } = packet;
+  return { topic, payload: ownBytes(payload), rest: restOf(packet) };
 }
 
 /** The fields of a packet from its columns. */

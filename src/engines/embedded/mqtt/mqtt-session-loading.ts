@@ -1,32 +1,19 @@
 // Loads the stored sessions at start, row by row, so that nothing else is held in memory meanwhile. Called by
-// stored-sessions.ts alone.
+// mqtt-tables.ts alone.
 
 import type { DatabaseSync } from 'node:sqlite';
-import { limits } from '../../../../config/limits.ts';
-import type { SubscriptionOptions } from '../../../../domain/ports/mqtt-sessions.ts';
-import { messageCostSql } from '../mqtt-usage.ts';
-import { StoredSession } from './mqtt-session.ts';
-
-export interface LoadedSubscriptions {
-  /** Number of filters left out because they are longer than is allowed now. */
-  readonly overlong: number;
-  /** Filters left out for want of memory: those to be removed now, and their total number. */
-  readonly overQuota: readonly { readonly session: number; readonly filter: string }[];
-  readonly overQuotaCount: number;
-}
-
-/** Functions that loading calls for each row. */
-export interface LoadingParts {
-  readonly add: (session: StoredSession) => void;
-  /** False where there is no memory for the filter. */
-  readonly addFilter: (session: StoredSession, filter: string, options: SubscriptionOptions) => boolean;
-  readonly addBytes: (session: StoredSession, bytes: number) => void;
-  /** Removes a queue whose session no longer exists. */
-  readonly clearQueue: (key: number) => void;
-}
+import { limits } from '../../../config/limits.ts';
+import {
+  type LoadedSessions,
+  type LoadingParts,
+  overQuotaRemovedMax,
+  parseOptions,
+} from '../../shared/mqtt/mqtt-tables.ts';
+import { messageCostSql } from '../../shared/mqtt/mqtt-usage.ts';
+import { StoredSession } from '../../shared/mqtt/sessions/mqtt-session.ts';
 
 /** Reads sessions, filters, queues and inbound messages; returns the filters that do not fit. */
-export function loadSessions(reader: DatabaseSync, parts: LoadingParts): LoadedSubscriptions {
+export function loadSessions(reader: DatabaseSync, parts: LoadingParts): LoadedSessions {
   const byKey = new Map<number, StoredSession>();
   for (const row of reader.prepare('SELECT key, client_id, user, away FROM mqtt_session').iterate()) {
     const { key, client_id, user, away } = row as unknown as SessionRow;
@@ -41,14 +28,16 @@ export function loadSessions(reader: DatabaseSync, parts: LoadingParts): LoadedS
   const loaded = loadSubscriptions(reader, byKey, parts);
   loadQueues(reader, byKey, parts);
   loadIncoming(reader, byKey, parts);
-  return loaded;
+  const last = `SELECT max(coalesce((SELECT max(key) FROM mqtt_session), 0),
+    coalesce((SELECT max(session) FROM mqtt_queue), 0)) AS n`;
+  return { ...loaded, lastKey: (reader.prepare(last).get() as { n: number }).n };
 }
 
 function loadSubscriptions(
   reader: DatabaseSync,
   byKey: ReadonlyMap<number, StoredSession>,
   { addFilter }: LoadingParts,
-): LoadedSubscriptions {
+): Omit<LoadedSessions, 'lastKey'> {
   const overQuota: { session: number; filter: string }[] = [];
   let overQuotaCount = 0;
   const columns = 'SELECT session, filter, qos, options FROM mqtt_subscription';
@@ -105,9 +94,6 @@ function loadIncoming(
   }
 }
 
-/** Filters beyond the memory that one start removes; the next start removes more. */
-const overQuotaRemovedMax = 10_000;
-
 interface SessionRow {
   readonly key: number;
   readonly client_id: string;
@@ -128,8 +114,4 @@ interface SentRow {
   readonly packet_id: number;
   readonly released: number;
   readonly bytes: number;
-}
-
-function parseOptions(options: string | null): Omit<SubscriptionOptions, 'qos'> {
-  return options === null ? {} : JSON.parse(options);
 }

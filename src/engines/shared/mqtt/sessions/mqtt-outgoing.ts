@@ -10,9 +10,8 @@ import type {
   QueueRecipient,
   StoredPacket,
 } from '../../../../domain/ports/mqtt-sessions.ts';
-import type { Statement } from '../../database/database-writer.ts';
-import { type PacketRow, packetColumns, packetFields } from '../mqtt-packet.ts';
-import type { MqttReads } from '../mqtt-reads.ts';
+import { packetColumns, packetFields } from '../mqtt-packet.ts';
+import type { MqttReads, QueuedRow } from '../mqtt-tables.ts';
 import { type MqttUsage, messageCost } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
 import { rowsOf, type StoredSession } from './mqtt-session.ts';
@@ -44,10 +43,9 @@ export class MqttOutgoing {
     this.#usage = parts.usage;
   }
 
-  start(broker: BrokerIdentity): void {
+  async start(broker: BrokerIdentity): Promise<void> {
     this.#broker = broker;
-    const last = 'SELECT max((SELECT max(id) FROM mqtt_message), (SELECT max(message) FROM mqtt_queue)) AS n';
-    this.#lastMessage = Number((this.#reads.prepare(last).get() as { n: number | null }).n ?? 0);
+    this.#lastMessage = await this.#reads.lastMessage();
     this.#committedMessage = this.#lastMessage;
   }
 
@@ -75,15 +73,11 @@ export class MqttOutgoing {
       return;
     }
     const message = this.#numberOf(packet, way);
-    const rows = rowsOf(qosBySession.keys());
-    const sql = 'INSERT INTO mqtt_message (id, topic, payload, rest) VALUES (?, ?, ?, ?)';
-    const statements = [
-      ...rows,
-      { sql, parameters: [message, ...packetColumns(packet)] },
-      ...queueRows(qosBySession, message, bytes),
-    ];
     try {
-      await this.#writes.write(statements);
+      await this.#writes.write([
+        ...rowsOf(qosBySession.keys()),
+        { kind: 'message', message, bytes, recipients: qosBySession, ...packetColumns(packet) },
+      ]);
     } catch (error) {
       for (const session of qosBySession.keys()) this.#releaseCapacity(session, 1, bytes);
       throw error;
@@ -129,18 +123,18 @@ export class MqttOutgoing {
     session.removeSent(packetId);
     const { listenerCount } = this.#broker;
     const wanted = listenerCount === undefined || listenerCount.call(this.#broker, 'ack') > 0;
-    const cleared = wanted ? this.#read(session, sent.message, packetId) : undefined;
     try {
-      const parameters = [session.key, sent.message];
+      const row = wanted ? await this.#reads.queued(session.key, sent.message) : undefined;
+      const cleared = row && this.#packetOf(row, packetId);
       const [gone = 0] = await this.#writes.finish([
-        { sql: 'DELETE FROM mqtt_queue WHERE session = ? AND message = ?', parameters },
+        { kind: 'acknowledged', session: session.key, message: sent.message },
       ]);
       this.#releaseCapacity(session, gone, sent.bytes);
+      return cleared;
     } catch (error) {
       if (!session.sent.has(packetId)) session.putSent(packetId, sent);
       throw error;
     }
-    return cleared;
   }
 
   /** The messages stored for the client by now, oldest first; later ones are delivered as they come. */
@@ -152,22 +146,13 @@ export class MqttOutgoing {
   }
 
   async *#replay(client: PacketClient, session: StoredSession, upTo: number): AsyncGenerator<StoredPacket> {
-    const page = this.#reads.prepare(`SELECT message FROM mqtt_queue
-      WHERE session = ? AND message > ? AND message <= ? ORDER BY message LIMIT ${replayRows}`);
     // Packet ids of messages sent in this run may not be in the tables yet.
     const packetIds = new Map(Array.from(session.sent, ([packetId, { message }]) => [message, packetId]));
-    let after = -1;
     try {
-      for (;;) {
-        const rows = page.all(session.key, after, upTo) as { message: number }[];
-        for (const { message } of rows) {
-          after = message;
-          if (this.#reads.closed) return;
-          if (this.#sentBeforeReplay.get(client)?.has(message)) continue;
-          const packet = this.#read(session, message, packetIds.get(message));
-          if (packet !== undefined) yield packet;
-        }
-        if (rows.length < replayRows || this.#reads.closed) return;
+      for await (const row of this.#reads.queue(session.key, upTo)) {
+        if (this.#writes.closed || session.ended) return;
+        if (this.#sentBeforeReplay.get(client)?.has(row.message)) continue;
+        yield this.#packetOf(row, packetIds.get(row.message));
       }
     } finally {
       this.#sentBeforeReplay.set(client, null);
@@ -246,8 +231,7 @@ export class MqttOutgoing {
     const { message, packetId, qos, bytes } = as;
     const sent = { message, bytes };
     session.putSent(packetId, sent);
-    const sql = 'UPDATE mqtt_queue SET packet_id = ? WHERE session = ? AND message = ?';
-    const write = this.#writes.finish([{ sql, parameters: [packetId, session.key, message] }]).then(([rows]) => {
+    const write = this.#writes.finish([{ kind: 'sent', session: session.key, message, packetId }]).then(([rows]) => {
       if (rows === 0 && session.sent.get(packetId) === sent) session.removeSent(packetId);
     });
     // QoS 2 waits for the packet id to be stored, because by it the client recognises a redelivery. QoS 1
@@ -260,8 +244,7 @@ export class MqttOutgoing {
     const sent = session.sent.get(packetId);
     if (sent === undefined) return Promise.resolve();
     if (sent.released !== undefined) return sent.released;
-    const sql = 'UPDATE mqtt_queue SET released = 1 WHERE session = ? AND message = ?';
-    const write = this.#writes.finish([{ sql, parameters: [session.key, sent.message] }]);
+    const write = this.#writes.finish([{ kind: 'released', session: session.key, message: sent.message }]);
     sent.released = write.then(
       () => {},
       (error) => {
@@ -281,23 +264,17 @@ export class MqttOutgoing {
     const message = this.#keyOf(packet);
     if (message === undefined) return;
     await nextTurn();
-    const sql = 'DELETE FROM mqtt_queue WHERE session = ? AND message = ? AND packet_id IS NULL';
-    const [gone = 0] = await this.#writes.finish([{ sql, parameters: [session.key, message] }]);
+    const [gone = 0] = await this.#writes.finish([{ kind: 'dropped', session: session.key, message }]);
     this.#releaseCapacity(session, gone, messageCost(packet));
   }
 
-  #read(session: StoredSession, message: number, packetId: number | undefined): StoredPacket | undefined {
-    const row = this.#reads
-      .prepare(`SELECT topic, payload, rest, qos, released FROM mqtt_queue JOIN mqtt_message ON id = message
-        WHERE session = ? AND message = ?`)
-      .get(session.key, message) as unknown as (PacketRow & { readonly released: number }) | undefined;
-    if (row === undefined) return undefined;
-    if (row.released === 1) return { cmd: 'pubrel', messageId: packetId };
+  #packetOf(row: QueuedRow, packetId: number | undefined): StoredPacket {
+    if (row.isReleased) return { cmd: 'pubrel', messageId: packetId };
     const { id: brokerId } = this.#broker;
     return {
       cmd: 'publish',
       brokerId,
-      brokerCounter: message,
+      brokerCounter: row.message,
       ...packetFields(row),
       retain: false,
       dup: false,
@@ -306,22 +283,7 @@ export class MqttOutgoing {
   }
 }
 
-const replayRows = 200;
 const packetIdMax = 65_535;
-
-/** Sessions are grouped by QoS, which usually is the same for all. */
-function queueRows(qosBySession: ReadonlyMap<StoredSession, number>, message: number, bytes: number): Statement[] {
-  const keysByQos = new Map<number, number[]>();
-  for (const [session, qos] of qosBySession) {
-    const keys = keysByQos.get(qos);
-    if (keys === undefined) keysByQos.set(qos, [session.key]);
-    else keys.push(session.key);
-  }
-  return Array.from(keysByQos, ([qos, keys]) => ({
-    sql: 'INSERT INTO mqtt_queue (session, message, qos, bytes) SELECT value, ?, ?, ? FROM json_each(?)',
-    parameters: [message, qos, bytes, JSON.stringify(keys)],
-  }));
-}
 
 function freePacketId(session: StoredSession, taken: number): number {
   let id = taken;

@@ -4,17 +4,10 @@
 
 import type { BrokerIdentity, PacketClient, StoredPacket, WillKey } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import { type PacketRow, packetColumns, packetFields } from './mqtt-packet.ts';
-import type { MqttReads } from './mqtt-reads.ts';
+import { packetColumns, packetFields } from './mqtt-packet.ts';
+import type { MqttReads, WillRow } from './mqtt-tables.ts';
 import { type MqttUsage, messageCost } from './mqtt-usage.ts';
 import type { MqttWrites } from './mqtt-writes.ts';
-
-interface WillRow extends PacketRow {
-  readonly client_id: string;
-  readonly broker_id: string;
-  readonly user: number | null;
-  readonly retain: number;
-}
 
 export class MqttWills {
   readonly #writes: MqttWrites;
@@ -30,57 +23,45 @@ export class MqttWills {
     this.#usage = parts.usage;
   }
 
-  start(broker: BrokerIdentity): void {
+  async start(broker: BrokerIdentity): Promise<void> {
     this.#broker = broker;
-    const rows = this.#reads.prepare('SELECT client_id FROM mqtt_will WHERE broker_id = ?').all(broker.id);
-    for (const { client_id } of rows as { client_id: string }[])
-      this.#clients.set(client_id, { user: undefined, bytes: 0 });
+    for (const clientId of await this.#reads.willClients(broker.id))
+      this.#clients.set(clientId, { user: undefined, bytes: 0 });
   }
 
   async put(client: PacketClient, will: StoredPacket): Promise<void> {
     // The broker expects these fields on the will.
     will.brokerId = this.#broker.id;
     will.clientId = client.id;
-    const { user } = will;
-    const columns = 'client_id, broker_id, user, topic, payload, rest, qos, retain';
+    const { user, qos = 0, retain = false } = will;
     this.#release(client.id);
     const bytes = messageCost(will);
     this.#clients.set(client.id, { user, bytes });
     this.#usage.countBytes(user, bytes);
-    await this.#writes.write([
-      {
-        sql: `INSERT OR REPLACE INTO mqtt_will (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        parameters: [
-          ...[client.id, this.#broker.id, user ?? null],
-          ...packetColumns(will),
-          ...[will.qos ?? 0, will.retain === true ? 1 : 0],
-        ],
-      },
-    ]);
+    const row = { clientId: client.id, brokerId: this.#broker.id, user: user ?? null, qos, retain };
+    await this.#writes.write([{ kind: 'will', ...row, ...packetColumns(will) }]);
   }
 
   async find({ id, brokerId = this.#broker.id }: WillKey): Promise<StoredPacket | undefined> {
-    const row = this.#reads.prepare('SELECT * FROM mqtt_will WHERE client_id = ? AND broker_id = ?').get(id, brokerId);
-    return row === undefined ? undefined : toWill(row as unknown as WillRow);
+    const row = await this.#reads.will(id, brokerId);
+    return row === undefined ? undefined : toWill(row);
   }
 
   async remove({ id, brokerId = this.#broker.id }: WillKey): Promise<StoredPacket | undefined> {
     if (brokerId === this.#broker.id && !this.#release(id)) return undefined;
     const will = await this.find({ id, brokerId });
-    const sql = 'DELETE FROM mqtt_will WHERE client_id = ? AND broker_id = ?';
-    await this.#writes.write([{ sql, parameters: [id, brokerId] }]);
+    await this.#writes.write([{ kind: 'will-removed', clientId: id, brokerId }]);
     return will;
   }
 
   async removeAllOf(user: UserKey): Promise<void> {
-    await this.#writes.write([{ sql: 'DELETE FROM mqtt_will WHERE user = ?', parameters: [user] }]);
+    await this.#writes.write([{ kind: 'wills-removed', user }]);
   }
 
   /** The wills of brokers that are not in the list. */
   async *ofOthersThan(brokers: Readonly<Record<string, unknown>>): AsyncGenerator<StoredPacket> {
-    const keys = this.#reads.prepare('SELECT client_id, broker_id FROM mqtt_will').all() as unknown as WillRow[];
-    for (const { client_id: id, broker_id: brokerId } of keys) {
-      if (this.#reads.closed) return;
+    for (const { clientId: id, brokerId } of await this.#reads.wills()) {
+      if (this.#writes.closed) return;
       if (brokers[brokerId] !== undefined) continue;
       const will = await this.find({ id, brokerId });
       if (will !== undefined) yield will;
@@ -99,9 +80,9 @@ export class MqttWills {
 
 function toWill(row: WillRow): StoredPacket {
   return {
-    ...{ clientId: row.client_id, brokerId: row.broker_id },
+    ...{ clientId: row.clientId, brokerId: row.brokerId },
     ...(row.user !== null && { user: row.user }),
     ...packetFields(row),
-    retain: row.retain === 1,
+    retain: row.isRetain,
   };
 }

@@ -2,7 +2,6 @@
 // tables in the order of the calls; a promise resolves when its change is on disk (I1). Bounded by each user's quota,
 // limits.sessionsMax, limits.sessionFiltersMax and limits.storedSessionBytesMax (I4).
 
-import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../../../../base/refusal.ts';
 import { limits } from '../../../../config/limits.ts';
@@ -13,23 +12,10 @@ import type {
   SubscriptionOptions,
 } from '../../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
-import type { Statement } from '../../database/database-writer.ts';
+import { clearRowsMax, type LoadedSessions, type MqttChange, type MqttTables } from '../mqtt-tables.ts';
 import type { MqttUsage } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
-import {
-  clearOverlong,
-  clearRowsMax,
-  clearSlice,
-  inFlightBytesOf,
-  isSame,
-  optionsOf,
-  putAway,
-  putSubscription,
-  removeSubscription,
-  rowsOf,
-  StoredSession,
-} from './mqtt-session.ts';
-import { type LoadedSubscriptions, loadSessions } from './mqtt-session-loading.ts';
+import { inFlightBytesOf, isSame, optionsOf, putAway, putSubscription, rowsOf, StoredSession } from './mqtt-session.ts';
 import { MqttSubscriptions, type SubscriptionRules } from './mqtt-subscriptions.ts';
 
 /** The broker's connections by client id. */
@@ -66,12 +52,11 @@ export class StoredSessions {
    * Loads the sessions and begins to delete rows of ended ones. Filters that are too long, or for which there is no
    * memory, are left out and removed; only earlier releases stored such filters.
    */
-  load(reader: DatabaseSync, connections: BrokerClients, nowMs: number): LoadedSubscriptions {
+  async load(tables: Pick<MqttTables, 'load'>, connections: BrokerClients, nowMs: number): Promise<LoadedSessions> {
     this.#connections = connections;
-    const loaded = loadSessions(reader, {
+    const loaded = await tables.load({
       add: (session) => {
         this.#index(session);
-        this.#lastKey = Math.max(this.#lastKey, session.key);
         this.#usage.countSession(session.user, session.clientId);
         // The client was connected when the service stopped.
         session.awayMs ??= nowMs;
@@ -82,16 +67,13 @@ export class StoredSessions {
         return true;
       },
       addBytes: (session, bytes) => this.#usage.countBytes(session.user, bytes),
-      clearQueue: (key) => {
-        this.#lastKey = Math.max(this.#lastKey, key);
-        this.#clearInSlices(clearSlice(key));
-      },
+      clearQueue: (key) => this.#clearInSlices({ kind: 'queue-cleared', session: key }),
     });
-    this.#writes
-      .write([{ sql: 'UPDATE mqtt_session SET away = ? WHERE away IS NULL', parameters: [nowMs] }])
-      .catch(() => {});
-    for (const { session, filter } of loaded.overQuota) this.#clearInSlices(removeSubscription(session, filter));
-    if (loaded.overlong > 0) this.#clearInSlices(clearOverlong);
+    this.#lastKey = loaded.lastKey;
+    this.#writes.write([{ kind: 'all-away', awayMs: nowMs }]).catch(() => {});
+    for (const { session, filter } of loaded.overQuota)
+      this.#clearInSlices({ kind: 'filter-removed', session, filter });
+    if (loaded.overlong > 0) this.#clearInSlices({ kind: 'overlong-filters-cleared' });
     return loaded;
   }
 
@@ -185,12 +167,10 @@ export class StoredSessions {
     return this.#ended.has(connection);
   }
 
-  /** Writes statements of a session, after its row where that is not stored yet. */
-  async write(session: StoredSession, statements: readonly Statement[]): Promise<readonly number[]> {
-    const row = rowsOf([session]);
-    const changes = await this.#writes.write([...row, ...statements]);
+  /** Stores changes of a session, after its row where that is not stored yet. */
+  async write(session: StoredSession, changes: readonly MqttChange[]): Promise<void> {
+    await this.#writes.write([...rowsOf([session]), ...changes]);
     session.stored = true;
-    return changes.slice(row.length);
   }
 
   /**
@@ -239,13 +219,8 @@ export class StoredSessions {
     if (session === undefined) return;
     this.#drop(session);
     try {
-      const changes = await this.#writes.write([
-        { sql: 'DELETE FROM mqtt_session WHERE key = ?', parameters: [session.key] },
-        { sql: 'DELETE FROM mqtt_subscription WHERE session = ?', parameters: [session.key] },
-        { sql: 'DELETE FROM mqtt_incoming WHERE session = ?', parameters: [session.key] },
-        clearSlice(session.key),
-      ]);
-      if ((changes.at(-1) ?? 0) === clearRowsMax) this.#clearInSlices(clearSlice(session.key));
+      const [cleared = 0] = await this.#writes.write([{ kind: 'session-ended', session: session.key, clientId }]);
+      if (cleared === clearRowsMax) this.#clearInSlices({ kind: 'queue-cleared', session: session.key });
     } catch (error) {
       if (!this.#byClient.has(clientId)) this.#adopt(session);
       throw error;
@@ -294,10 +269,9 @@ export class StoredSessions {
       session,
       changed.map(({ filter, now }) => putSubscription(session.key, filter, now)),
     );
-    const written = write.then(() => {});
-    session.subscribing = written;
+    session.subscribing = write;
     try {
-      await written;
+      await write;
     } catch (error) {
       for (const { filter, before, now } of changed.reverse()) {
         if (session.filters.get(filter) !== now) continue;
@@ -307,7 +281,7 @@ export class StoredSessions {
       throw error;
     } finally {
       if (session.subscribed === subscriptions) session.subscribed = undefined;
-      if (session.subscribing === written) session.subscribing = undefined;
+      if (session.subscribing === write) session.subscribing = undefined;
     }
   }
 
@@ -319,7 +293,7 @@ export class StoredSessions {
     for (const filter of known) this.subscriptions.remove(session, filter);
     await this.write(
       session,
-      known.map((filter) => removeSubscription(session.key, filter)),
+      known.map((filter) => ({ kind: 'filter-removed', session: session.key, filter })),
     );
   }
 
@@ -345,7 +319,7 @@ export class StoredSessions {
   }
 
   /** Deletes rows in slices until a slice is not full. */
-  #clearInSlices(slice: Statement): void {
+  #clearInSlices(slice: MqttChange): void {
     if (this.#closed) return;
     this.#writes.write([slice]).then(
       ([rows = 0]) => {

@@ -4,8 +4,8 @@
 
 import { limits } from '../../../../config/limits.ts';
 import type { PacketClient, StoredPacket } from '../../../../domain/ports/mqtt-sessions.ts';
-import { type PacketRow, packetColumns, packetFields } from '../mqtt-packet.ts';
-import type { MqttReads } from '../mqtt-reads.ts';
+import { packetColumns, packetFields } from '../mqtt-packet.ts';
+import type { MqttReads } from '../mqtt-tables.ts';
 import { type MqttUsage, messageCost } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
 import type { StoredSession } from './mqtt-session.ts';
@@ -50,13 +50,9 @@ export class MqttIncoming {
     if (!this.#usage.takeBytes(session, bytes))
       throw new Error('The messages of QoS 2 under way take more than the quota of MQTT sessions.');
     this.#forget(session, id);
-    const columns = 'session, packet_id, topic, payload, rest, qos, retain';
-    const write = this.#sessions.write(session, [
-      {
-        sql: `INSERT OR REPLACE INTO mqtt_incoming (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-        parameters: [session.key, id, ...packetColumns(packet), packet.qos ?? 0, packet.retain === true ? 1 : 0],
-      },
-    ]);
+    const { qos = 0, retain = false } = packet;
+    const row = { session: session.key, packetId: id, qos, retain };
+    const write = this.#sessions.write(session, [{ kind: 'incoming', ...row, ...packetColumns(packet) }]);
     session.putIncoming(id, { stored: write, bytes });
     try {
       await write;
@@ -75,11 +71,9 @@ export class MqttIncoming {
     if (session === undefined || stored === undefined) throw nothingAwaits;
     // A repeat may arrive before the first is on disk; its PUBREC must not leave before that.
     await stored.stored;
-    const row = this.#reads
-      .prepare('SELECT topic, payload, rest, qos, retain FROM mqtt_incoming WHERE session = ? AND packet_id = ?')
-      .get(session.key, messageId) as unknown as (PacketRow & { readonly retain: number }) | undefined;
+    const row = await this.#reads.incoming(session.key, messageId);
     if (row === undefined) throw nothingAwaits;
-    return { cmd: 'publish', ...packetFields(row), retain: row.retain === 1, dup: false, messageId };
+    return { cmd: 'publish', ...packetFields(row), retain: row.isRetain, dup: false, messageId };
   }
 
   async remove(client: PacketClient, packet: StoredPacket): Promise<void> {
@@ -88,8 +82,7 @@ export class MqttIncoming {
     const session = this.#sessions.find(client.id);
     const stored = session?.incoming.get(id);
     if (session === undefined || stored === undefined) return;
-    const sql = 'DELETE FROM mqtt_incoming WHERE session = ? AND packet_id = ?';
-    await this.#writes.finish([{ sql, parameters: [session.key, id] }]);
+    await this.#writes.finish([{ kind: 'incoming-removed', session: session.key, packetId: id }]);
     if (session.incoming.get(id) === stored) this.#forget(session, id);
   }
 
@@ -100,8 +93,9 @@ export class MqttIncoming {
     if (client.clean === true) return;
     const session = this.#sessions.find(client.id);
     if (session === undefined || session.incoming.size === 0) return;
-    for (const id of [...session.incoming.keys()]) this.#forget(session, id);
-    await this.#writes.write([{ sql: 'DELETE FROM mqtt_incoming WHERE session = ?', parameters: [session.key] }]);
+    const ids = [...session.incoming.keys()];
+    for (const id of ids) this.#forget(session, id);
+    await this.#writes.write(ids.map((packetId) => ({ kind: 'incoming-removed', session: session.key, packetId })));
   }
 
   #forget(session: StoredSession, id: number): void {

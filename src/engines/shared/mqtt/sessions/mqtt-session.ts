@@ -1,9 +1,8 @@
-// A stored MQTT session in memory, and the statements that write it. There may be a hundred thousand, most of them
+// A stored MQTT session in memory, and the changes that store it. There may be a hundred thousand, most of them
 // without a client, so maps are created only when they have an entry.
-import { limits } from '../../../../config/limits.ts';
 import type { Subscription, SubscriptionOptions } from '../../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
-import type { Statement } from '../../database/database-writer.ts';
+import type { MqttChange } from '../mqtt-tables.ts';
 
 /** A message that was sent under a packet id and not acknowledged yet. */
 export interface SentMessage {
@@ -125,41 +124,25 @@ const noFilters: ReadonlyMap<string, SubscriptionOptions> = new Map();
 const noneSent: ReadonlyMap<number, SentMessage> = new Map();
 const noneIncoming: ReadonlyMap<number, IncomingMessage> = new Map();
 
-/** Statements that insert the rows of sessions that have none yet. */
-export function rowsOf(sessions: Iterable<StoredSession>): Statement[] {
-  const rows: Statement[] = [];
+/** Changes that store the sessions that have no row yet. */
+export function rowsOf(sessions: Iterable<StoredSession>): MqttChange[] {
+  const rows: MqttChange[] = [];
   for (const { stored, key, clientId, user, awayMs } of sessions) {
     if (stored) continue;
-    const sql = 'INSERT OR REPLACE INTO mqtt_session (key, client_id, user, away) VALUES (?, ?, ?, ?)';
-    rows.push({ sql, parameters: [key, clientId, user ?? null, awayMs ?? null] });
+    rows.push({ kind: 'session', session: key, clientId, user: user ?? null, awayMs: awayMs ?? null });
   }
   return rows;
 }
 
 /** Stores when the session's client went away. */
-export function putAway(session: StoredSession): Statement {
-  return {
-    sql: 'UPDATE mqtt_session SET away = ? WHERE key = ?',
-    parameters: [session.awayMs ?? null, session.key],
-  };
+export function putAway({ key, awayMs }: StoredSession): MqttChange {
+  return { kind: 'away', session: key, awayMs: awayMs ?? null };
 }
 
 /** Stores a filter of a session with its options. */
-export function putSubscription(session: number, filter: string, { qos, ...options }: SubscriptionOptions): Statement {
+export function putSubscription(session: number, filter: string, { qos, ...options }: SubscriptionOptions): MqttChange {
   const json = JSON.stringify(options);
-  return {
-    sql: 'INSERT OR REPLACE INTO mqtt_subscription (session, filter, qos, options) VALUES (?, ?, ?, ?)',
-    parameters: [session, filter, qos, json === '{}' ? null : json],
-  };
-}
-
-/** Rows that one cleaning statement deletes: few, so that ingest does not wait. */
-export const clearRowsMax = 1_000;
-
-/** Deletes some rows of a session's queue. */
-export function clearSlice(key: number): Statement {
-  const slice = `SELECT message FROM mqtt_queue WHERE session = ? ORDER BY message LIMIT ${clearRowsMax}`;
-  return { sql: `DELETE FROM mqtt_queue WHERE session = ? AND message IN (${slice})`, parameters: [key, key] };
+  return { kind: 'filter', session, filter, qos, options: json === '{}' ? null : json };
 }
 
 /** Bytes of the messages queued for the session, and of inbound ones that await PUBREL. */
@@ -177,15 +160,4 @@ export function optionsOf({ qos, rh, rap, nl, subscriptionIdentifier: identifier
 export function isSame(a: SubscriptionOptions, b: SubscriptionOptions): boolean {
   if (a.qos !== b.qos || a.rh !== b.rh || a.rap !== b.rap || a.nl !== b.nl) return false;
   return a.subscriptionIdentifier === b.subscriptionIdentifier;
-}
-
-/** Deletes filters that are longer than is allowed now, some at a time. */
-export const clearOverlong: Statement = {
-  sql: `DELETE FROM mqtt_subscription WHERE (session, filter) IN
-    (SELECT session, filter FROM mqtt_subscription WHERE octet_length(filter) > ? LIMIT ${clearRowsMax})`,
-  parameters: [limits.topicFilterBytesMax],
-};
-
-export function removeSubscription(session: number, filter: string): Statement {
-  return { sql: 'DELETE FROM mqtt_subscription WHERE session = ? AND filter = ?', parameters: [session, filter] };
 }

@@ -7,11 +7,13 @@ import { limits } from '../../../config/limits.ts';
 import type { MqttQuota, MqttQuotaKind } from '../../../domain/ports/mqtt-sessions.ts';
 import { remembered } from '../../../domain/remembered.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import type { Statement } from '../database/database-writer.ts';
+import type { MqttChange } from './mqtt-tables.ts';
 import { filterCost } from './sessions/mqtt-session.ts';
 
 export interface MqttQuotas {
   quotaOf(user: UserKey): MqttQuota;
+  /** Resolves when `quotaOf` knows this user's quota; undefined where it does now. */
+  learn?(user: UserKey): Promise<void> | undefined;
   /**
    * The user guest: many clients share its quota, so half of its session bytes is divided evenly among its sessions.
    */
@@ -43,14 +45,19 @@ export class MqttUsage {
     this.#quotas = quotas;
   }
 
-  /** Statements that write the changes since the last call to the table `usage`. */
-  takeChanges(): readonly Statement[] {
+  /** What has changed of the stored usage since the last call. */
+  takeChanges(): readonly MqttChange[] {
     const changed = [...this.#changed];
     this.#changed.clear();
-    return changed.map((user) => ({
-      sql: 'UPDATE usage SET mqtt_sessions = ?, mqtt_session_bytes = ? WHERE user = ?',
-      parameters: [this.#sessions.heldBy(user), this.#sessionBytes.get(user) ?? 0, user],
-    }));
+    return changed.map((user) => {
+      const bytes = this.#sessionBytes.get(user) ?? 0;
+      return { kind: 'usage', user, sessions: this.#sessions.heldBy(user), bytes };
+    });
+  }
+
+  /** Resolves when the user's quota is known; undefined where it is. */
+  learn(user: UserKey): Promise<void> | undefined {
+    return this.#quotas.learn?.(user);
   }
 
   /** Counts one more session; false beyond the quota, or beyond the user's share of all sessions. */
@@ -191,7 +198,7 @@ export function messageCost(packet: {
   return Buffer.byteLength(topic) + Buffer.byteLength(payload) + messageRowBytes;
 }
 
-/** The same of a row with the columns `topic` and `payload`. The triggers of `retained_bytes` count alike. */
+/** The same in SQL, of a row with the columns `topic` and `payload`. The triggers of `retained_bytes` count alike. */
 export const messageCostSql = `octet_length(topic) + octet_length(payload) + ${messageRowBytes}`;
 
 function sessionCost(clientId: string): number {

@@ -1,0 +1,102 @@
+// Kills the server on PostgreSQL under load, and restarts PostgreSQL as a crash of it would, and reads everything back: acknowledged data is
+// there exactly once, an array completely or not at all, and nothing else; repeats store nothing twice (I1); every stored datapoint
+// has made its rules fire once (I5).
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CrashRound } from '../support/crash/crash-round.ts';
+import { Firings } from '../support/crash/firings.ts';
+import { SeededRandom } from '../support/dice.ts';
+import { PostgresServer, withoutPostgres } from '../support/postgres.ts';
+import { call, Dundun, type ServeOptions, startRefused, withLimits } from '../support/process.ts';
+import { until } from '../support/until.ts';
+
+const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
+const kills = isLong ? 40 : 4;
+
+/** Sealing at once and all the time, into small chunks that are put together and cut often. */
+const tight = {
+  sealRowsMin: 500,
+  sealRowsMax: 500,
+  sealQuietRowsMin: 1,
+  sealQuietMs: 50,
+  headRowsMax: 5_000,
+  purgeChunksMax: 1,
+  chunkDatapointsWanted: 64,
+  retentionRoundMs: 200,
+  retentionRetryMs: 50,
+  retentionChunksMax: 2,
+  editStepPieces: 3,
+  reserveStepMs: 5,
+};
+
+suite('a server on PostgreSQL', { skip: withoutPostgres, timeout: isLong ? 2 * 3_600_000 : 1_200_000 }, () => {
+  let postgres: PostgresServer;
+  let options: ServeOptions;
+
+  before(async () => {
+    postgres = await PostgresServer.start({ isDurable: true });
+    const url = await postgres.createEmptyDatabase();
+    options = withLimits(tight, { DUNDUN_DATABASE_URL: url, DUNDUN_WEBHOOK_NETWORKS: '127.0.0.1' });
+  });
+  after(() => postgres?.remove());
+
+  const start = async (): Promise<Dundun> => {
+    const dundun = new Dundun(options);
+    await dundun.ready;
+    return dundun;
+  };
+
+  const restartPostgres = async (): Promise<void> => {
+    await postgres.stopImmediately();
+    await postgres.run();
+  };
+
+  test('refuses to start beside another one, and takes work again when the first has gone', async () => {
+    const first = await start();
+    const refused = await startRefused(options);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /Another server uses the database/);
+    await first.stop('SIGKILL');
+    const second = await start();
+    assert.deepEqual(await second.stop(), { code: 0, signal: null });
+  });
+
+  test(`loses nothing that was acknowledged when it is killed, or PostgreSQL crashes under it, ${kills} times each`, async (t) => {
+    const random = new SeededRandom();
+    t.diagnostic(`DUNDUN_TEST_SEED=${random.seed}`);
+    const firings = new Firings();
+    let dundun = await start();
+    await firings.open(dundun);
+    const rounds: CrashRound[] = [];
+    for (let number = 0; number < kills; number++) {
+      const round = new CrashRound(`d${number}`, { random, firings, isInOrder: true });
+      rounds.push(round);
+      await round.run(dundun, async () => {
+        await pause(random.between(300, 1500));
+        await restartPostgres();
+        await untilItPushes(dundun);
+        await pause(random.between(30, 1000));
+        // Both at once, now and then.
+        if (random.oneIn(3)) await Promise.all([dundun.stop('SIGKILL'), restartPostgres()]);
+        else await dundun.stop('SIGKILL');
+      });
+      dundun = await start();
+      await round.settleAccounts(dundun);
+      await round.verify(dundun);
+    }
+    await dundun.stop();
+    dundun = await start();
+    for (const round of rounds) await round.untilOldIsGone(dundun);
+    for (const round of rounds) await round.verify(dundun);
+    const fired = await firings.verify(dundun);
+    await dundun.stop();
+    const acknowledged = rounds.reduce((sum, round) => sum + round.ledger.count('stored'), 0);
+    t.diagnostic(`${acknowledged} pushes were acknowledged, ${fired} firings told of; 0 lost, 0 doubled`);
+  });
+});
+
+/** How soon pushes go on by themselves when PostgreSQL is back. */
+async function untilItPushes(dundun: Dundun): Promise<void> {
+  await until(async () => (await call(dundun, '/health/ready')).status === 200, { everyMs: 50, msMax: 30_000 });
+}
