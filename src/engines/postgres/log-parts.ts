@@ -23,11 +23,11 @@ import { LogRings } from './log/log-rings.ts';
 import { LogState } from './log/log-state.ts';
 import { LogWriter } from './log/log-writer.ts';
 import { Receipts } from './log/receipts.ts';
+import { refusalOfWork } from './log/store.ts';
 import { PostgresSeries } from './reads/series.ts';
 import { completeRemovals, DatapointEdits } from './sealing/datapoint-edits.ts';
 import { Purge } from './sealing/purge.ts';
 import { SealControl } from './sealing/seal-control.ts';
-import { refusalOfWork } from './sealing/store.ts';
 import { StoreThread } from './threads/store-thread-client.ts';
 
 export interface LogOptions {

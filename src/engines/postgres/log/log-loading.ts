@@ -24,7 +24,7 @@ interface RowHeader {
 const headersAtOnce = 10_000;
 
 /** How far the log is sealed and followed. */
-export async function readProgress(database: PostgresDatabase) {
+async function readProgress(database: PostgresDatabase) {
   const passes = await database.query<PassRow>(
     'SELECT number, up_to AS "upTo", positions, is_whole AS "isWhole" FROM seal_pass ORDER BY number',
   );

@@ -16,7 +16,7 @@ export interface ReadRow extends RowPlace {
 }
 
 /** A row is gone that nobody may have taken away. */
-export class MissingRow extends Error {
+class MissingRow extends Error {
   constructor({ writer, seq }: RowPlace) {
     super(`Row ${seq} of writer ${writer} is not in the log.`);
   }
@@ -74,7 +74,7 @@ function isNext(index: Float64Array, at: number): boolean {
   return index[before] === index[here] && (index[before + 1] as number) + 1 === index[here + 1];
 }
 
-export function contentOf({ bytes, count }: Pick<Row, 'bytes' | 'count'>, place: RowPlace): LogRowContent | string {
+function contentOf({ bytes, count }: Pick<Row, 'bytes' | 'count'>, place: RowPlace): LogRowContent | string {
   try {
     return decodeRow(bytes, place, count);
   } catch (error) {

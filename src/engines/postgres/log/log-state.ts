@@ -3,11 +3,11 @@
 import { limits } from '../../../config/limits.ts';
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { Head } from '../../shared/head/head.ts';
-import type { PassOrder } from '../sealing/store-protocol.ts';
 import { type LogEdit, LogEdits } from './log-edits.ts';
 import { type IndexedRow, LogIndex } from './log-index.ts';
 import type { LogRings } from './log-rings.ts';
 import type { LogRowContent, RowPlace } from './log-row.ts';
+import type { PassOrder } from './store-protocol.ts';
 
 /** The last row of each writer that is sealed, or before a place. */
 export type Positions = readonly (readonly [writer: number, seq: number])[];

@@ -27,9 +27,9 @@ import { headPartFor, type NeededPart, wholeRange } from '../../shared/head/head
 import { keyOf } from '../../shared/log/log-entries.ts';
 import type { HeadPartRequest, LongReads } from '../../shared/reads/long-reads.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
+import { fromColumns } from '../database/value-column.ts';
 import type { LogFollower } from '../log/log-follower.ts';
-import { fromColumns } from '../sealing/chunk-table.ts';
-import { refusalOfWork, type Store } from '../sealing/store.ts';
+import { refusalOfWork, type Store } from '../log/store.ts';
 import { StepReader } from './step-reader.ts';
 
 interface LatestRow {

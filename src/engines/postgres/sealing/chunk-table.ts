@@ -1,7 +1,6 @@
 // Statements on the table `chunk`, many rows at a time, inside the caller's transaction. Whoever changes chunks of a sensor
 // changes the version of its row in `series` first, so that changes of one sensor come one after the other, and a pass of
 // sealing that was planned before is told.
-import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
 import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
 import type { SealedChunk } from '../../shared/sealing/sealed-sensor.ts';
 import type { Connection } from '../database/postgres-database.ts';
@@ -89,16 +88,6 @@ export async function readBytes(query: Query, keys: readonly ChunkKey[]): Promis
   const sql = `SELECT chunk.id, chunk.bytes FROM ${keysSql} JOIN chunk ON ${isKey}`;
   const rows = await query<{ id: number; bytes: Buffer }>(sql, parametersOf(keys));
   return new Map(rows.map(({ id, bytes }) => [id, bytes]));
-}
-
-/** A value as two columns have it: a number, or a text. As a parameter, -0 would become 0. */
-export function toColumns(value: StoredValue): { readonly number: number | '-0' | null; readonly text: string | null } {
-  if (typeof value !== 'number') return { number: null, text: value };
-  return { number: Object.is(value, -0) ? '-0' : value, text: null };
-}
-
-export function fromColumns({ number, text }: { number: number | null; text: string | null }): StoredValue {
-  return text ?? (number as number);
 }
 
 /** Credits the users who are charged for the device with what was deleted ($1 datapoints of the sensor $2), in proportion. */

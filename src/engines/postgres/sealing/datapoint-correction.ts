@@ -5,9 +5,10 @@ import type { SeriesCorrection } from '../../../domain/ports/series.ts';
 import { indexesOf, withValue } from '../../shared/sealing/column-edits.ts';
 import type { EditResult } from '../../shared/sealing/edit-order.ts';
 import type { Connection, PostgresDatabase } from '../database/postgres-database.ts';
+import { fromColumns, toColumns } from '../database/value-column.ts';
 import { forgetRepeatedBodies } from '../log/receipts.ts';
 import { beforeAll, decode, type FoundChunk, nextChunks, replace } from './chunk-edits.ts';
-import { fromColumns, lockSeries, toColumns } from './chunk-table.ts';
+import { lockSeries } from './chunk-table.ts';
 import { asideSql, setLatestSql } from './datapoint-removal.ts';
 
 interface Found {

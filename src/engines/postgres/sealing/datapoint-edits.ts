@@ -7,14 +7,14 @@ import type { SeriesRemoval } from '../../../domain/ports/series.ts';
 import type { CorrectionOrder, EditOrder, EditResult, RemovalOrder } from '../../shared/sealing/edit-order.ts';
 import type { EditWriter } from '../../shared/sealing/series-edits.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
+import { fromColumns, toColumns } from '../database/value-column.ts';
 import type { Appender } from '../log/appender.ts';
 import type { RowPlace } from '../log/log-row.ts';
 import type { LogState } from '../log/log-state.ts';
 import type { Beside } from '../log/log-writer.ts';
 import { forgetRepeatedBodies } from '../log/receipts.ts';
-import { fromColumns, toColumns } from './chunk-table.ts';
+import { refusalOfWork, type Store, StoreFailure } from '../log/store.ts';
 import type { SealControl } from './seal-control.ts';
-import { refusalOfWork, type Store, StoreFailure } from './store.ts';
 
 /** Beyond any time that JavaScript dates can have; tables hold 64-bit integers. */
 const timeEnd = 8.64e15 + 1;

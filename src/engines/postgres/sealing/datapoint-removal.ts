@@ -10,10 +10,11 @@ import { isSameValue } from '../../shared/log/piece-edits.ts';
 import { keptOf, lastReceivedIndex } from '../../shared/sealing/column-edits.ts';
 import type { EditResult } from '../../shared/sealing/edit-order.ts';
 import type { Connection, PostgresDatabase } from '../database/postgres-database.ts';
+import { fromColumns, toColumns } from '../database/value-column.ts';
 import type { RowPlace } from '../log/log-row.ts';
 import { forgetRepeatedBodies } from '../log/receipts.ts';
 import { beforeAll, type ChunkPlace, decode, type FoundChunk, nextChunks, replace } from './chunk-edits.ts';
-import { creditSql, fromColumns, lockSeries, removeChunks, toColumns } from './chunk-table.ts';
+import { creditSql, lockSeries, removeChunks } from './chunk-table.ts';
 
 /** Chunks looked at in one transaction. */
 const stepChunks = 50;

@@ -2,7 +2,7 @@
 // the removal is sealed, because sealing leaves out only what it knows to be removed.
 import { limits } from '../../../config/limits.ts';
 import type { LogState } from '../log/log-state.ts';
-import type { Store } from './store.ts';
+import type { Store } from '../log/store.ts';
 
 export class Purge {
   readonly #parts: { readonly store: Store; readonly state: LogState; readonly onFailure: (error: Error) => void };

@@ -3,8 +3,8 @@
 import { limits } from '../../../config/limits.ts';
 import type { WriteFailure } from '../../shared/write-failure.ts';
 import { writeFailureOf } from '../database/database-error.ts';
-import { type Store, StoreFailure } from './store.ts';
-import type { PassOrder } from './store-protocol.ts';
+import { type Store, StoreFailure } from '../log/store.ts';
+import type { PassOrder } from '../log/store-protocol.ts';
 
 /** What there is to seal. */
 export interface Sealable {

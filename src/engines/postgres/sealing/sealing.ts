@@ -14,13 +14,14 @@ import { LogOfPass } from '../../shared/sealing/log-of-pass.ts';
 import { planSensor, type SealedChunk, type SealedLatest, sealSensor } from '../../shared/sealing/sealed-sensor.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
 import type { Connection, PostgresDatabase } from '../database/postgres-database.ts';
+import { toColumns } from '../database/value-column.ts';
 import { applyEdits } from '../log/log-edits.ts';
 import { type Query, type ReadRow, readRows } from '../log/log-reader.ts';
 import { addFingerprints } from '../log/publish-fingerprints.ts';
 import { forgetAllRepeatedBodies } from '../log/receipts.ts';
-import { addChunks, type ChunkKey, readBytes, removeChunks, setAside, toColumns } from './chunk-table.ts';
+import type { PassOrder, PassResult } from '../log/store-protocol.ts';
+import { addChunks, type ChunkKey, readBytes, removeChunks, setAside } from './chunk-table.ts';
 import { type PlacesOfSensor, readPlaces } from './sealing-places.ts';
-import type { PassOrder, PassResult } from './store-protocol.ts';
 
 /** Datapoints of the sensors that are planned at a time, about. */
 const unitDatapoints = 50_000;

@@ -5,8 +5,8 @@ import { Refusal } from '../../../base/refusal.ts';
 import { threadHeap } from '../../../base/threads/thread-heap.ts';
 import { PendingRequests } from '../../shared/threads/pending-requests.ts';
 import { stoppingRefusal } from '../../shared/write-failure.ts';
-import { type Store, StoreFailure } from '../sealing/store.ts';
-import type { StoreRequest, StoreResponse, StoreWork } from '../sealing/store-protocol.ts';
+import { type Store, StoreFailure } from '../log/store.ts';
+import type { StoreRequest, StoreResponse, StoreWork } from '../log/store-protocol.ts';
 
 interface Asked {
   readonly resolve: (result: never) => void;

@@ -6,11 +6,11 @@ import { Refusal } from '../../../base/refusal.ts';
 import { lowerPriority, niceness } from '../../../base/threads/thread-priority.ts';
 import { writeFailureOf } from '../database/database-error.ts';
 import { PostgresDatabase } from '../database/postgres-database.ts';
+import type { StoreRequest, StoreResponse, StoreWork } from '../log/store-protocol.ts';
 import { correctInChunks, findInChunks } from '../sealing/datapoint-correction.ts';
 import { removeFromChunks } from '../sealing/datapoint-removal.ts';
 import { purgeSome, removeBefore } from '../sealing/retention.ts';
 import { SealingPass } from '../sealing/sealing.ts';
-import type { StoreRequest, StoreResponse, StoreWork } from '../sealing/store-protocol.ts';
 
 if (parentPort === null) throw new Error('The store has a thread of its own.');
 lowerPriority(niceness.sealing);

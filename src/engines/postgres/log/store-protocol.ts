@@ -5,8 +5,8 @@ import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { SeriesCorrection, SeriesRemoval } from '../../../domain/ports/series.ts';
 import type { EditResult } from '../../shared/sealing/edit-order.ts';
 import type { WriteFailure } from '../../shared/write-failure.ts';
-import type { LogEdit } from '../log/log-edits.ts';
-import type { RowPlace } from '../log/log-row.ts';
+import type { LogEdit } from './log-edits.ts';
+import type { RowPlace } from './log-row.ts';
 
 /** A pass of sealing. */
 export interface PassOrder {
