@@ -98,5 +98,12 @@ suite('a server on PostgreSQL', { skip: withoutPostgres, timeout: isLong ? 2 * 3
 
 /** How soon pushes go on by themselves when PostgreSQL is back. */
 async function untilItPushes(dundun: Dundun): Promise<void> {
-  await until(async () => (await call(dundun, '/health/ready')).status === 200, { everyMs: 50, msMax: 30_000 });
+  await until(
+    async () => {
+      const exit = await Promise.race([dundun.exit, pause(50)]);
+      assert.equal(exit, undefined, dundun.stderr);
+      return (await call(dundun, '/health/ready')).status === 200;
+    },
+    { msMax: 60_000, otherwise: () => dundun.stderr },
+  );
 }
