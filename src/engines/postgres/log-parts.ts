@@ -1,5 +1,6 @@
 // Opens the log with its series: starts a writer, which fences those before it, reads what is not sealed into the head, and begins
 // to seal.
+import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { threadHeap } from '../../base/threads/thread-heap.ts';
 import { limits } from '../../config/limits.ts';
@@ -14,6 +15,7 @@ import { ReaderThread } from '../shared/threads/reader-thread-client.ts';
 import type { PostgresDatabase } from './database/postgres-database.ts';
 import { Appender } from './log/appender.ts';
 import { PostgresCommitLog } from './log/commit-log.ts';
+import { HeardTable } from './log/heard-table.ts';
 import { LogFollower } from './log/log-follower.ts';
 import { loadLog } from './log/log-loading.ts';
 import type { Query } from './log/log-reader.ts';
@@ -61,9 +63,10 @@ export interface LogParts {
 export async function openLog({ url, database, isNewest }: LogOptions): Promise<LogParts> {
   const head = new Head();
   const lastSeen = new HeadLastSeen(head);
+  const heard = new HeardTable({ database, lastSeen });
   const rings = new LogRings(database);
-  const state = new LogState({ head, rings, beforeSealed: () => lastSeen.beforeSealed() });
   const writer = new LogWriter(database);
+  const state = new LogState({ head, rings, writer: () => writer.writer, beforeSealed: () => lastSeen.beforeSealed() });
   const store = new StoreThread(url);
   const receipts = new Receipts({ database, writer: () => writer.writer });
   // Rows of writers before this one are complete from then on.
@@ -113,15 +116,15 @@ export async function openLog({ url, database, isNewest }: LogOptions): Promise<
       return head.rows * limits.sealedRowBytes + head.textChars * limits.sealedCharBytes;
     },
     purge: () => purge.begin(),
-    beforeLastSeen: () => noteLastSeen(database, lastSeen),
+    beforeLastSeen: () => heard.update(),
     close: async () => {
-      await appender.close();
-      await sealing.close();
-      await purge.close();
+      // A database that does not answer is not waited for: what it has of the last commit is not acknowledged.
+      await Promise.race([appender.close(), delay(limits.postgresConnectMs, undefined, { ref: false })]);
+      await Promise.all([sealing.close(), purge.close(), store.close()]);
       await series.close();
-      await store.close();
       await receipts.close();
       await writer.close();
+      await appender.close();
     },
   };
   appender.onCommit = (durationMs) => parts.onCommit(durationMs);
@@ -165,22 +168,3 @@ function figuresOf({
     reads: series.reads,
   };
 }
-
-/** When sensors last sent, as far as it is new since the last time. */
-async function noteLastSeen(database: PostgresDatabase, lastSeen: HeadLastSeen): Promise<void> {
-  const pairs = lastSeen.since();
-  const sensors = Array.from({ length: pairs.length / 2 }, (_, n) => pairs[2 * n]);
-  const received = Array.from({ length: pairs.length / 2 }, (_, n) => pairs[2 * n + 1]);
-  if (sensors.length === 0) return;
-  try {
-    await database.query(heardSql, [sensors, received]);
-  } catch (error) {
-    // All of the head, the next time.
-    lastSeen.forget();
-    throw error;
-  }
-}
-
-const heardSql = `INSERT INTO heard (sensor, received)
-  SELECT sensor, received FROM unnest(CAST($1 AS bigint[]), CAST($2 AS bigint[])) AS one(sensor, received) ORDER BY sensor
-  ON CONFLICT (sensor) DO UPDATE SET received = excluded.received`;

@@ -2,7 +2,7 @@
 // is in the head before anybody is answered. Commits wait where the head is full (I4).
 import { limits } from '../../../config/limits.ts';
 import { countRows, type DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
-import { refusalOf, stoppingRefusal, type WriteFailure } from '../../shared/write-failure.ts';
+import { refusalOf, stoppingRefusal, storageRefusal, type WriteFailure } from '../../shared/write-failure.ts';
 import { writeRefusalOf } from '../database/database-error.ts';
 import type { LogEdit } from './log-edits.ts';
 import { type CorrectionEntry, encodeBatch, encodeEdit, joinBatches, type RemovalEntry } from './log-row.ts';
@@ -61,6 +61,7 @@ export class Appender {
     this.#writer = parts.writer;
     this.#receipts = parts.receipts;
     this.#sealing = parts.sealing;
+    parts.writer.onAway = () => this.#refuseAll();
   }
 
   /** True while sealing is behind: batches of more than `catchUpDatapointsMax` datapoints wait. */
@@ -100,10 +101,23 @@ export class Appender {
 
   #add(work: Pick<Queued, 'batch' | 'edit'>): Promise<number> {
     if (this.#isClosed) return Promise.reject(stoppingRefusal());
+    if (this.#writer.isAway) return Promise.reject(this.#awayRefusal());
     return new Promise((resolve, reject) => {
-      this.#queue.push({ ...work, resolve, reject });
+      // An edit goes first: sealing, for which batches may wait, waits for it.
+      if (work.edit === undefined) this.#queue.push({ ...work, resolve, reject });
+      else this.#queue.unshift({ ...work, resolve, reject });
       this.#run();
     });
+  }
+
+  /** The database cannot be reached: what waits is refused, and what is under way waits until its outcome is known. */
+  #refuseAll(): void {
+    for (const { reject } of this.#queue.splice(0)) reject(this.#awayRefusal());
+  }
+
+  #awayRefusal(): Error {
+    this.#refused += 1;
+    return storageRefusal(new Error(this.#writer.refusesBecause ?? 'the database cannot be reached'));
   }
 
   #run(): void {

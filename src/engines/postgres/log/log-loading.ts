@@ -44,9 +44,8 @@ export async function readProgress(database: PostgresDatabase) {
 export async function loadLog(database: PostgresDatabase, state: LogState): Promise<string[]> {
   const progress = await readProgress(database);
   state.startBehind(progress);
-  await loadHeaders(database, state, progress);
+  const damage = await loadHeaders(database, state, progress);
   const query: Query = (sql, parameters) => database.query(sql, parameters);
-  const damage: string[] = [];
   let damaged = 0;
   for await (const rows of readRows(query, state.index.slice(0, state.index.size))) {
     for (const { writer, seq, firstSeq, content } of rows) {
@@ -72,7 +71,9 @@ async function loadHeaders(
   database: PostgresDatabase,
   state: LogState,
   { pass, followedSeq = pass.upTo }: { readonly pass: StoredPass; readonly followedSeq: number | undefined },
-): Promise<void> {
+): Promise<string[]> {
+  const damage: string[] = [];
+  const lastOf = new Map<number, number>(pass.positions);
   const keptFrom = Math.max(followedSeq, pass.upTo - limits.replayBacklogDatapointsMax);
   const sealed = new Map(pass.positions);
   const isSealed = ({ writer, seq }: RowHeader) => seq <= (sealed.get(writer) ?? 0);
@@ -81,6 +82,10 @@ async function loadHeaders(
     const { position, count, ring, size } = row;
     const isOld = isSealed(row);
     const isKept = !isOld || position + count - 1 > keptFrom;
+    const before = lastOf.get(row.writer) ?? 0;
+    if (!isOld && row.seq !== before + 1)
+      damage.push(`Rows ${before + 1} to ${row.seq - 1} of writer ${row.writer} are missing in the log.`);
+    if (!isOld) lastOf.set(row.writer, row.seq);
     state.rings.add({ ring, writer: row.writer, bytes: size, isKept });
     if (!isKept) return;
     if (isOld) {
@@ -103,4 +108,5 @@ async function loadHeaders(
     }
   });
   if (hasSealed) state.sealedAdded();
+  return damage;
 }

@@ -25,6 +25,7 @@ export class LogState {
   readonly edits = new LogEdits();
   readonly rings: LogRings;
   readonly #beforeSealed: () => void;
+  readonly #writer: () => number;
   /** How many of the rows of the index are sealed. */
   #sealedRows = 0;
   #sealedSeq = 0;
@@ -37,7 +38,13 @@ export class LogState {
   #dropped = 0;
 
   /** @param parts.beforeSealed called before the head forgets what is sealed. */
-  constructor(parts: { readonly head: Head; readonly rings: LogRings; readonly beforeSealed: () => void }) {
+  constructor(parts: {
+    readonly head: Head;
+    readonly rings: LogRings;
+    readonly beforeSealed: () => void;
+    readonly writer: () => number;
+  }) {
+    this.#writer = parts.writer;
     this.#beforeSealed = parts.beforeSealed;
     this.head = parts.head;
     this.rings = parts.rings;
@@ -152,6 +159,7 @@ export class LogState {
     const to = this.#begun === undefined ? this.#endOfPass(rows) : this.#endOf(this.#begun);
     const last = this.index.at(to - 1);
     return {
+      writer: this.#writer(),
       number: this.#begun?.number ?? this.#pass.number + 1,
       upTo: this.#begun?.upTo ?? last.firstSeq + last.count - 1,
       rows: this.index.slice(this.#sealedRows, to),

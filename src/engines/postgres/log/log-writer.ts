@@ -42,9 +42,11 @@ export class LogWriter {
   #refusesBecause: string | undefined;
   #reconnecting: Promise<void> | undefined;
   #isFenced = false;
+  #isSettling = false;
   #isClosed = false;
-  /** Called when `refusesBecause` has changed. */
-  onChange: () => void = () => {};
+  readonly #closed = Promise.withResolvers<void>();
+  /** Called when the database cannot be reached. */
+  onAway: () => void = () => {};
 
   constructor(database: PostgresDatabase) {
     this.#database = database;
@@ -86,6 +88,11 @@ export class LogWriter {
     return this.#refusesBecause;
   }
 
+  /** True while the database cannot be reached, or the outcome of a commit is not known. */
+  get isAway(): boolean {
+    return this.#reconnecting !== undefined || this.#isSettling;
+  }
+
   /**
    * Appends the next row; resolves when it is on disk. Call one at a time.
    * @throws WriterFenced; errors of PostgreSQL where the row was not stored.
@@ -102,14 +109,20 @@ export class LogWriter {
         this.#noteRefusal(error);
         throw error;
       }
-      await this.#settle(row);
+      this.#isSettling = true;
+      try {
+        await this.#settle(row);
+      } finally {
+        this.#isSettling = false;
+      }
     }
     this.#nextSeq += 1;
-    this.#setRefusal(undefined);
+    this.#refusesBecause = undefined;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#closed.resolve();
     const connection = this.#connection;
     this.#connection = undefined;
     if (connection === undefined || connection.isLost) return;
@@ -120,7 +133,7 @@ export class LogWriter {
   /** The outcome of a commit is unknown: makes it again until it is known. */
   async #settle(row: AppendedRow): Promise<void> {
     for (;;) {
-      await this.#reconnect();
+      await Promise.race([this.#reconnect(), this.#closed.promise]);
       if (this.#isClosed) throw new Error('The service is stopping; whether the commit was made is not known.');
       try {
         await this.#insert(row);
@@ -147,7 +160,7 @@ export class LogWriter {
         const { rows } = await this.#own.query<{ added: number }>(sql, parameters);
         if (rows[0]?.added === 1 || (await this.#isThere(seq, bytes))) return;
         this.#isFenced = true;
-        this.#setRefusal('another process has taken this one for dead');
+        this.#refusesBecause = 'another process has taken this one for dead';
         throw new WriterFenced();
       } catch (error) {
         if (!isConflict(error) || attempt === limits.postgresConflictsMax) throw error;
@@ -173,10 +186,12 @@ export class LogWriter {
   }
 
   #reconnect(): Promise<void> {
-    this.#setRefusal('the database cannot be reached');
-    this.#reconnecting ??= this.#connect().finally(() => {
+    if (this.#reconnecting !== undefined) return this.#reconnecting;
+    this.#refusesBecause = 'the database cannot be reached';
+    this.#reconnecting = this.#connect().finally(() => {
       this.#reconnecting = undefined;
     });
+    this.onAway();
     return this.#reconnecting;
   }
 
@@ -188,7 +203,7 @@ export class LogWriter {
       this.#connection = connection;
       this.#watch(connection);
       void former?.close().catch(() => {});
-      if (!this.#isFenced) this.#setRefusal(undefined);
+      if (!this.#isFenced) this.#refusesBecause = undefined;
     } catch {
       // The database is closed.
       this.#isClosed = true;
@@ -197,12 +212,6 @@ export class LogWriter {
 
   #noteRefusal(error: unknown): void {
     const { kind, message } = writeFailureOf(error);
-    if (kind === 'storage') this.#setRefusal(`the database refuses to write: ${message}`);
-  }
-
-  #setRefusal(reason: string | undefined): void {
-    if (reason === this.#refusesBecause) return;
-    this.#refusesBecause = reason;
-    this.onChange();
+    if (kind === 'storage') this.#refusesBecause = `the database refuses to write: ${message}`;
   }
 }

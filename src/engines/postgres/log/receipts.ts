@@ -50,24 +50,25 @@ export class Receipts {
     if (receipts.length === 0) return undefined;
     // The newest of an id counts.
     const byHash = new Map(receipts.map((receipt) => [hashOf(receipt.id).toString('hex'), receipt]));
-    const rows = [...byHash].map(([hash, { id, caller, bodyHash, answer, atMs }]) => ({
-      hash,
-      sensor: sensorOf(id),
-      caller,
-      body_hash: bodyHash,
-      answer,
-      at: atMs,
-    }));
+    const hashes = [...byHash.keys()];
+    const rows = [...byHash.values()];
     return {
       sql: (n) => `receipts AS (INSERT INTO receipt (hash, sensor, caller, body_hash, answer, at)
         SELECT decode(one.hash, 'hex'), one.sensor, one.caller, one.body_hash, one.answer, one.at FROM fence,
-          json_to_recordset(CAST($${n} AS json))
-            AS one(hash text, sensor bigint, caller text, body_hash text, answer text, at bigint)
+          unnest(CAST($${n} AS text[]), CAST($${n + 1} AS bigint[]), CAST($${n + 2} AS text[]), CAST($${n + 3} AS text[]),
+            CAST($${n + 4} AS text[]), CAST($${n + 5} AS bigint[])) AS one(hash, sensor, caller, body_hash, answer, at)
         ON CONFLICT (hash) DO UPDATE SET sensor = excluded.sensor, caller = excluded.caller,
           body_hash = excluded.body_hash, answer = excluded.answer, at = excluded.at),
-      unclaimed AS (DELETE FROM claim USING json_to_recordset(CAST($${n} AS json)) AS one(hash text)
+      unclaimed AS (DELETE FROM claim USING unnest(CAST($${n} AS text[])) AS one(hash)
         WHERE claim.hash = decode(one.hash, 'hex'))`,
-      parameters: [JSON.stringify(rows)],
+      parameters: [
+        hashes,
+        rows.map(({ id }) => sensorOf(id)),
+        rows.map(({ caller }) => caller),
+        rows.map(({ bodyHash }) => bodyHash),
+        rows.map(({ answer }) => answer),
+        rows.map(({ atMs }) => atMs),
+      ],
     };
   }
 

@@ -1,6 +1,8 @@
 // Removes and corrects datapoints, called by series-edits.ts on the main thread. What is in the log is edited by a row of the log,
 // never while a pass of sealing is under way, which has read the rows before; what is in chunks, by the store thread. The row of a
 // removal notes it in the table `deletion` too, until its chunks are done.
+import { setTimeout as delay } from 'node:timers/promises';
+import { limits } from '../../../config/limits.ts';
 import type { SeriesRemoval } from '../../../domain/ports/series.ts';
 import type { CorrectionOrder, EditOrder, EditResult, RemovalOrder } from '../../shared/sealing/edit-order.ts';
 import type { EditWriter } from '../../shared/sealing/series-edits.ts';
@@ -12,7 +14,7 @@ import type { Beside } from '../log/log-writer.ts';
 import { forgetRepeatedBodies } from '../log/receipts.ts';
 import { fromColumns, toColumns } from './chunk-table.ts';
 import type { SealControl } from './seal-control.ts';
-import { refusalOfWork, type Store } from './store.ts';
+import { refusalOfWork, type Store, StoreFailure } from './store.ts';
 
 /** Beyond any time that JavaScript dates can have; tables hold 64-bit integers. */
 const timeEnd = 8.64e15 + 1;
@@ -50,7 +52,7 @@ export class DatapointEdits implements EditWriter {
   }
 
   async #remove({ firstSeq: _first, lastSeq: _last, ...given }: RemovalOrder): Promise<EditResult> {
-    const { state, appender, sealing, store } = this.#parts;
+    const { state, appender, sealing } = this.#parts;
     const removal = within(given);
     let logged = 0;
     let note: RowPlace | undefined;
@@ -65,8 +67,21 @@ export class DatapointEdits implements EditWriter {
         edit: (upToSeq) => ({ upToSeq, removal }),
       });
     await sealing.exclusively(append, { isEdit: true });
-    const [removed, unreadable] = await store.ask('remove', { removal, note: note as RowPlace });
+    const [removed, unreadable] = await this.#removeFromChunks(removal, note as RowPlace);
     return [logged + removed, unreadable];
+  }
+
+  /** It is noted, so that it must be completed: where the database refuses, it is tried again for some time. */
+  async #removeFromChunks(removal: SeriesRemoval, note: RowPlace): Promise<EditResult> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#parts.store.ask('remove', { removal, note });
+      } catch (error) {
+        const mayPass = error instanceof StoreFailure && error.failure.kind === 'storage';
+        if (!mayPass || attempt === limits.editRetriesAnswered) throw error;
+        await delay(limits.editRetryMs, undefined, { ref: false });
+      }
+    }
   }
 
   #correct({ seq, ...correction }: CorrectionOrder): Promise<EditResult> {

@@ -54,34 +54,29 @@ export class SealingPass {
   }
 
   async run(): Promise<PassResult> {
-    await this.#begin();
-    const pieces = await this.#readLog();
-    const log = new LogOfPass(
-      pieces,
-      pieces.reduce((sum, { rows }) => sum + rows.length / rowNumbers, 0),
-    );
-    const left = await this.#sensorsLeft(log.sensors);
+    const [pieces, done] = await Promise.all([this.#readLog(), this.#sensorsDone()]);
+    const count = pieces.reduce((sum, { rows }) => sum + rows.length / rowNumbers, 0);
+    const log = new LogOfPass(pieces, count);
+    const left = log.sensors.filter((sensor) => !done.has(sensor));
     let [fresh, datapoints] = [new Map<number, Columns>(), 0];
-    for (const sensor of left) {
+    for (const [n, sensor] of left.entries()) {
       const columns = log.columnsOf(sensor);
       fresh.set(sensor, columns);
       datapoints += columns.count;
-      if (datapoints < unitDatapoints && fresh.size < limits.sealUnitSensors) continue;
-      await this.#seal(fresh, log);
+      const isFull = datapoints >= unitDatapoints || fresh.size >= limits.sealUnitSensors;
+      if (!isFull || n === left.length - 1) continue;
+      await this.#seal(fresh, log, { isLast: false });
       [fresh, datapoints] = [new Map(), 0];
     }
-    if (fresh.size > 0) await this.#seal(fresh, log);
-    await this.#end();
+    await this.#seal(fresh, log, { isLast: true });
     return { sensors: log.sensors.length, datapoints: log.count, damage: this.#describeDamage() };
   }
 
-  async #begin(): Promise<void> {
-    const { number, upTo, positions } = this.#order;
-    await this.#query('INSERT INTO seal_pass (number, up_to, positions) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING', [
-      number,
-      upTo,
-      JSON.stringify(positions),
-    ]);
+  /** Says that the pass is under way; with its first unit. */
+  async #begin(connection: Connection): Promise<void> {
+    const { writer, number, upTo, positions } = this.#order;
+    const { count } = await connection.query(beginSql, [writer, number, upTo, JSON.stringify(positions)]);
+    if (count === 0) throw new Error('Another process has taken this one for dead, and seals in its place.');
   }
 
   async #readLog(): Promise<LogPiece[]> {
@@ -105,23 +100,27 @@ export class SealingPass {
     return pieces;
   }
 
-  /** Without those that are sealed already, where the pass was interrupted, and those that were removed. */
-  async #sensorsLeft(sensors: readonly number[]): Promise<readonly number[]> {
+  /** Those that are sealed already, where the pass was interrupted, and those that were removed. */
+  async #sensorsDone(): Promise<ReadonlySet<number>> {
     const rows = await this.#query<{ sensor: number }>(
       'SELECT sensor FROM series WHERE pass = $1 UNION ALL SELECT sensor FROM purge',
       [this.#order.number],
     );
-    const done = new Set(rows.map(({ sensor }) => sensor));
-    return sensors.filter((sensor) => !done.has(sensor));
+    return new Set(rows.map(({ sensor }) => sensor));
   }
 
-  async #seal(fresh: Fresh, log: LogOfPass): Promise<void> {
+  /** With the last unit the pass ends. */
+  async #seal(fresh: Fresh, log: LogOfPass, { isLast }: { readonly isLast: boolean }): Promise<void> {
     const latest = [...fresh.keys()].map((sensor) => log.latestOf(sensor));
     for (let attempt = 1; ; attempt++) {
       const places = await readPlaces(this.#query, fresh);
       const unit = await this.#plan(fresh, places);
       try {
-        await this.#database.transaction((connection) => this.#write(connection, { unit, latest, places }));
+        await this.#database.transaction(async (connection) => {
+          // All at once, without waiting for the answer to each.
+          const writes = this.#write(connection, { unit, latest, places });
+          await Promise.all([this.#begin(connection), writes, ...(isLast ? this.#end(connection) : [])]);
+        });
         return;
       } catch (error) {
         if (!(error instanceof PlannedBefore) || attempt === attemptsMax) throw error;
@@ -171,8 +170,9 @@ export class SealingPass {
       readonly places: ReadonlyMap<number, PlacesOfSensor>;
     },
   ): Promise<void> {
+    if (latest.length === 0) return;
     const values = latest.map(({ value }) => toColumns(value));
-    const { rows } = await connection.query<{ sensor: number }>(putLatestSql, [
+    const put = connection.query(putLatestSql, [
       latest.map(({ sensor }) => sensor),
       latest.map(({ sensor }) => places.get(sensor)?.version ?? 0),
       latest.map(({ at }) => at),
@@ -183,30 +183,26 @@ export class SealingPass {
       values.map(({ text }) => text),
       this.#order.number,
     ]);
-    if (rows.length < latest.length) throw new PlannedBefore();
-    await setAside(connection, unit.damaged);
-    if ((await removeChunks(connection, unit.replaced)) < unit.replaced.length) throw new PlannedBefore();
-    await addChunks(connection, unit.chunks);
-    if (unit.damaged.length > 0) await connection.query(forgetAllRepeatedBodies, []);
+    const [changed, , removed] = await Promise.all([
+      put,
+      setAside(connection, unit.damaged),
+      removeChunks(connection, unit.replaced),
+      addChunks(connection, unit.chunks),
+      unit.damaged.length > 0 ? connection.query(forgetAllRepeatedBodies, []) : undefined,
+    ]);
+    if (changed.count < latest.length || removed < unit.replaced.length) throw new PlannedBefore();
   }
 
   /** All units are stored: from now on the log is sealed up to the pass. */
-  async #end(): Promise<void> {
+  #end(connection: Connection): Promise<unknown>[] {
     const { number, followedSeq } = this.#order;
-    await this.#database.transaction(async (connection) => {
-      const whole =
-        'UPDATE seal_pass SET is_whole = 1, newest_received = coalesce($2, (SELECT max(newest_received) FROM seal_pass WHERE number < $1)) WHERE number = $1';
-      await connection.query(whole, [number, this.#newestReceivedMs ?? null]);
-      await connection.query('DELETE FROM seal_pass WHERE number < $1', [number]);
-      if (this.#fingerprints.length > 0) await connection.query(addFingerprints, [this.#fingerprints]);
-      for (const { writer, seq } of this.#damaged) {
-        const aside =
-          'INSERT INTO damaged_log SELECT writer, seq, position, count, bytes FROM log WHERE writer = $1 AND seq = $2 ON CONFLICT DO NOTHING';
-        await connection.query(aside, [writer, seq]);
-      }
-      if (this.#damaged.length > 0) await connection.query(forgetAllRepeatedBodies, []);
-      if (followedSeq !== undefined) await connection.query(markFollowed, [followedSeq]);
-    });
+    const writes: Promise<unknown>[] = [connection.query(wholeSql, [number, this.#newestReceivedMs ?? null])];
+    writes.push(connection.query('DELETE FROM seal_pass WHERE number < $1', [number]));
+    if (this.#fingerprints.length > 0) writes.push(connection.query(addFingerprints, [this.#fingerprints]));
+    for (const { writer, seq } of this.#damaged) writes.push(connection.query(setRowAsideSql, [writer, seq]));
+    if (this.#damaged.length > 0) writes.push(connection.query(forgetAllRepeatedBodies, []));
+    if (followedSeq !== undefined) writes.push(connection.query(markFollowed, [followedSeq]));
+    return writes;
   }
 
   #describeDamage(): string[] {
@@ -239,8 +235,17 @@ const putLatestSql = `INSERT INTO series AS old (sensor, version, pass, at, posi
     AS one(sensor, version, at, position, stamped, received, number, text) ORDER BY sensor
   ON CONFLICT (sensor) DO UPDATE SET version = excluded.version, pass = excluded.pass, at = excluded.at,
     position = excluded.position, stamped = excluded.stamped, received = excluded.received, number = excluded.number,
-    text = excluded.text WHERE old.version = excluded.version - 1
+    text = excluded.text WHERE old.version = excluded.version - 1 AND old.pass < excluded.pass
   RETURNING sensor`;
 
+/** While the fence of this process is there, which is locked until the unit is committed. */
+const beginSql = `WITH fence AS (SELECT writer FROM log_writer WHERE writer = $1 FOR KEY SHARE)
+  INSERT INTO seal_pass (number, up_to, positions)
+    SELECT CAST($2 AS bigint), CAST($3 AS bigint), CAST($4 AS text) FROM fence
+  ON CONFLICT (number) DO UPDATE SET up_to = excluded.up_to WHERE seal_pass.up_to = excluded.up_to`;
+const wholeSql = `UPDATE seal_pass SET is_whole = 1,
+    newest_received = coalesce($2, (SELECT max(newest_received) FROM seal_pass WHERE number < $1)) WHERE number = $1`;
+const setRowAsideSql = `INSERT INTO damaged_log SELECT writer, seq, position, count, bytes FROM log
+  WHERE writer = $1 AND seq = $2 ON CONFLICT DO NOTHING`;
 const markFollowed = `INSERT INTO counter (name, value) VALUES ('followed_seq', $1)
   ON CONFLICT (name) DO UPDATE SET value = greatest(counter.value, excluded.value)`;

@@ -10,6 +10,8 @@ import type { RowPlace } from '../log/log-row.ts';
 
 /** A pass of sealing. */
 export interface PassOrder {
+  /** Number of this process's writer: without its fence, nothing is sealed. */
+  readonly writer: number;
   readonly number: number;
   /** It seals the log up to this seq. */
   readonly upTo: number;
