@@ -9,16 +9,8 @@ import type { DataUsage } from '../../domain/datapoints/ingest/storage-quota.ts'
 import type { Engine, EngineFigures, EngineObserver } from '../../domain/ports/engine.ts';
 import type { MqttSessionRules } from '../../domain/ports/mqtt-sessions.ts';
 import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
-<<<<<<< HEAD
 import type { Head } from '../shared/head/head.ts';
 import { MqttPersistence } from '../shared/mqtt/mqtt-persistence.ts';
-=======
-<<<<<<< HEAD
-import { MqttPersistence } from '../shared/mqtt/mqtt-persistence.ts';
-=======
-import type { Head } from '../shared/head/head.ts';
->>>>>>> w7-pg
->>>>>>> w7-pgmqtt
 import type { Registry } from '../shared/registry/registry.ts';
 import type { LocalCoordination } from './coordination/local-coordination.ts';
 import { measureUsage } from './database/data-usage.ts';

@@ -2,26 +2,11 @@
 // never changed. SQLite's are others (docs/decisions/0028).
 import type { Migration } from 'kysely/migration';
 import * as registry from './0001-registry.ts';
-<<<<<<< HEAD
 import * as log from './0002-log.ts';
-=======
-<<<<<<< HEAD
->>>>>>> w7-pgmqtt
 import * as mqtt from './0003-mqtt.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-registry': registry,
-<<<<<<< HEAD
   '0002-log': log,
   '0003-mqtt': mqtt,
-=======
-  '0003-mqtt': mqtt,
-=======
-import * as log from './0002-log.ts';
-
-export const migrations: Record<string, Migration> = {
-  '0001-registry': registry,
-  '0002-log': log,
->>>>>>> w7-pg
->>>>>>> w7-pgmqtt
 };
