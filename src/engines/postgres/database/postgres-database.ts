@@ -154,7 +154,10 @@ export class PostgresDatabase {
         return await this.connect(name, options);
       } catch (error) {
         if (signal.aborted) throw stoppingRefusal();
-        this.#log?.warn({ err: error, connection: name }, 'the database cannot be reached; it is tried again');
+        this.#log?.warn(
+          { reason: reasonOf(error), connection: name },
+          'the database cannot be reached; it is tried again',
+        );
       }
       await delay(waitMs, undefined, { signal, ref: false }).catch(() => {});
     }
@@ -177,13 +180,13 @@ export class PostgresDatabase {
       idleTimeoutMillis: limits.postgresIdleMs,
       pipeline: isPipelined,
       // pg-pool waits for it; its type says void.
-      onConnect: ((client: pg.ClientBase) => client.query(sessionSettings(statementMs))) as unknown as (
+      onConnect: ((client: pg.ClientBase) => prepare(client, statementMs)) as unknown as (
         client: pg.ClientBase,
       ) => void,
     });
     // Of idle connections; those in use reject their queries.
     pool.on('error', (error) =>
-      this.#log?.warn({ err: error, connection: name }, 'a connection to the database was lost'),
+      this.#log?.warn({ reason: reasonOf(error), connection: name }, 'a connection to the database was lost'),
     );
     return pool;
   }
@@ -230,6 +233,12 @@ export class PostgresDatabase {
   }
 }
 
+async function prepare(client: pg.ClientBase, statementMs: number | undefined): Promise<void> {
+  // The pool listens only while nobody uses it; then its queries are told, but one may be lost between two of them.
+  client.on('error', () => {});
+  await client.query(sessionSettings(statementMs));
+}
+
 /** @throws Refusal `storage` */
 async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
@@ -237,6 +246,11 @@ async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
   } catch (error) {
     throw readRefusalOf(error);
   }
+}
+
+/** For the log: the errors of pools carry their whole connection. */
+function reasonOf(error: unknown): string {
+  return (error as Error).message;
 }
 
 /** Whether the connection must not be used again. */

@@ -1,6 +1,7 @@
 // What MQTT stores in PostgreSQL, for the sessions of one node. Changes go over one connection, one transaction at a time, which
 // all that waits by then shares. A transaction notes its number in the node's row: so it is known after a broken connection
 // whether the last one was committed, and a process that another has taken over from stores nothing any more.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../../base/log.ts';
 import { limits } from '../../../config/limits.ts';
 import type { LoadedSessions, LoadingParts, MqttChange, MqttReads, MqttTables } from '../../shared/mqtt/mqtt-tables.ts';
@@ -11,8 +12,10 @@ import { PostgresMqttReads } from './mqtt-reads.ts';
 import { loadSessions } from './mqtt-session-loading.ts';
 import { type PlannedUnit, planUnit } from './mqtt-statements.ts';
 
-/** A commit whose connection broke before its answer came. */
-class UnknownOutcome extends Error {}
+/** A commit whose answer has not come. */
+interface Unsettled extends PromiseWithResolvers<boolean> {
+  readonly number: number;
+}
 
 /** A node serves the sessions that belong to it. */
 export interface MqttTablesOptions {
@@ -28,9 +31,9 @@ export class PostgresMqttTables implements MqttTables {
   readonly #node: number;
   readonly reads: MqttReads;
   #connection: OwnConnection | undefined;
-  #connecting: Promise<void> | undefined;
   #epoch = 0;
   #unit = 0;
+  #unsettled: Unsettled | undefined;
   #isClosed = false;
 
   constructor({ database, log, node = 0 }: MqttTablesOptions) {
@@ -66,19 +69,14 @@ export class PostgresMqttTables implements MqttTables {
   }
 
   async write(changes: readonly MqttChange[]): Promise<readonly number[]> {
-    if (this.#connection === undefined) throw storageRefusal(new Error('There is no connection to the database.'));
-    this.#unit += 1;
-    const number = this.#unit;
     for (let attempt = 1; ; attempt++) {
+      const connection = this.#connection;
+      if (connection === undefined) throw storageRefusal(new Error('There is no connection to the database.'));
       const unit = planUnit(changes, this.#node);
       try {
-        await this.#commit(this.#connection, unit, number);
+        await this.#store(connection, unit);
         return unit.counts;
       } catch (error) {
-        if (error instanceof UnknownOutcome) {
-          if (await this.#isCommitted(number)) return unit.counts;
-          throw storageRefusal(error);
-        }
         if (!isConflict(error) || attempt >= limits.postgresConflictsMax) throw writeRefusalOf(error);
       }
     }
@@ -86,17 +84,21 @@ export class PostgresMqttTables implements MqttTables {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#giveUp();
     const connection = this.#connection;
     this.#connection = undefined;
     await connection?.close();
   }
 
-  async #commit(connection: OwnConnection, unit: PlannedUnit, number: number): Promise<void> {
-    // Sent without waiting for answers. The first that fails is the cause of the others' failures.
+  /** Statements are sent without waiting for answers; the commit waits for them. */
+  async #store(connection: OwnConnection, unit: PlannedUnit): Promise<void> {
+    this.#unit += 1;
+    const number = this.#unit;
     const begun = connection.query('BEGIN');
     const fence = connection.query(noteUnit, [this.#node, this.#epoch, number]);
     const sent = unit.statements.map(({ sql, parameters }) => connection.query(sql, parameters));
     const answers = await Promise.allSettled([begun, fence, ...sent]);
+    // The first that failed is the cause of the others' failures.
     const failed = answers.find((answer) => answer.status === 'rejected');
     if (failed !== undefined) {
       await rollBack(connection);
@@ -111,61 +113,73 @@ export class PostgresMqttTables implements MqttTables {
       const answer = taken[i]?.value;
       if (answer !== undefined) take?.(answer.rows, answer.count);
     }
+    await this.#commit(connection, number);
+  }
+
+  /** Where the connection breaks, the next one finds out what became of the commit, before anything else is stored. */
+  async #commit(connection: OwnConnection, number: number): Promise<void> {
+    const unsettled = { number, ...Promise.withResolvers<boolean>() };
+    // Nobody waits for it while the answer may still come.
+    unsettled.promise.catch(() => {});
+    this.#unsettled = unsettled;
     try {
       await connection.query('COMMIT');
+      this.#unsettled = undefined;
     } catch (error) {
-      throw isConnectionLost(error) || connection.isLost ? new UnknownOutcome('', { cause: error }) : error;
-    }
-  }
-
-  /** Waits for a connection, and for a transaction that is still under way at the server. */
-  async #isCommitted(number: number): Promise<boolean> {
-    for (;;) {
-      this.#connection = undefined;
-      this.#connecting ??= this.#connect();
-      await this.#connecting;
-      if (this.#isClosed) throw storageRefusal(new Error('The service ended before the outcome was known.'));
-      try {
-        const { rows } = await this.#connected.query<{ unit: number }>(lastUnit, [this.#node, this.#epoch]);
-        return (rows[0]?.unit ?? 0) >= number;
-      } catch (error) {
-        this.#log?.debug({ err: error }, 'the outcome of a commit is asked for again');
+      if (!isConnectionLost(error) && !connection.isLost) {
+        this.#unsettled = undefined;
+        throw error;
       }
+      this.#lose(connection, error as Error);
+      if (!(await unsettled.promise)) throw error;
     }
-  }
-
-  get #connected(): OwnConnection {
-    if (this.#connection === undefined) throw new Error('There is no connection to the database.');
-    return this.#connection;
   }
 
   #use(connection: OwnConnection): void {
     this.#connection = connection;
-    void connection.lost.then((error) => {
-      if (this.#connection === connection) this.#connection = undefined;
-      if (this.#isClosed) return;
-      this.#log?.warn({ err: error }, 'the connection that stores MQTT sessions was lost');
-      this.#connecting ??= this.#connect();
-    });
+    void connection.lost.then((error) => this.#lose(connection, error));
   }
 
-  async #connect(): Promise<void> {
-    try {
-      while (!this.#isClosed) {
-        const connection = await this.#database.connectAgain(connectionName, { isPipelined: true });
-        const isReady = await connection.query(planning).then(
-          () => true,
-          () => false,
-        );
-        if (isReady && !this.#isClosed) return this.#use(connection);
-        await connection.close().catch(() => {});
+  #lose(connection: OwnConnection, error: Error): void {
+    if (this.#connection !== connection) return;
+    this.#connection = undefined;
+    connection.close().catch(() => {});
+    this.#log?.warn({ err: error }, 'the connection that stores MQTT sessions was lost');
+    void this.#connectAgain();
+  }
+
+  async #connectAgain(): Promise<void> {
+    while (!this.#isClosed) {
+      let connection: OwnConnection | undefined;
+      try {
+        connection = await this.#database.connectAgain(connectionName, { isPipelined: true });
+        await connection.query(planning);
+        await this.#settle(connection);
+        if (this.#isClosed) break;
+        return this.#use(connection);
+      } catch (error) {
+        await connection?.close().catch(() => {});
+        // The database was closed.
+        if (connection === undefined) break;
+        this.#log?.debug({ err: error }, 'a new connection that stores MQTT sessions was lost as well');
+        await delay(limits.postgresRetryMsMin, undefined, { ref: false });
       }
-    } catch {
-      // The database was closed.
-      this.#isClosed = true;
-    } finally {
-      this.#connecting = undefined;
     }
+    this.#giveUp();
+  }
+
+  /** Waits for the transaction, where it is still under way at the server. */
+  async #settle(connection: OwnConnection): Promise<void> {
+    if (this.#unsettled === undefined) return;
+    const { rows } = await connection.query<{ unit: number }>(lastUnit, [this.#node, this.#epoch]);
+    this.#unsettled.resolve((rows[0]?.unit ?? 0) >= this.#unsettled.number);
+    this.#unsettled = undefined;
+  }
+
+  /** The outcome will not be known in this run. Whoever waits for it is refused, which is not to say that nothing was stored. */
+  #giveUp(): void {
+    this.#unsettled?.reject(storageRefusal(new Error('The service ended before the outcome of a commit was known.')));
+    this.#unsettled = undefined;
   }
 }
 
