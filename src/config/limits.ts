@@ -743,6 +743,12 @@ export const limits = {
    * either bound: 503 for datapoints.
    */
   headTextCharsMax: 16 * MIB,
+  /**
+   * On PostgreSQL: bytes of one of the tables that the log consists of, about, from which the next one is written to; and
+   * milliseconds for which emptying one waits for whoever reads it. Beyond: it is emptied after the next pass.
+   */
+  logRingBytes: 16 * MIB,
+  logRingLockMs: 50,
   /** Damaged log rows that are logged one by one. Beyond: only their number is logged. */
   damagedRowsLogged: 20,
   /**

@@ -5,7 +5,6 @@ import { openRegistryAlone } from '../../src/engines/embedded/open.ts';
 import { openPostgresRegistryAlone } from '../../src/engines/postgres/open.ts';
 import type { Registry } from '../../src/engines/shared/registry/registry.ts';
 import { layDatabase, layEmptyDatabase, makeDatabase } from './database.ts';
-import { sharedServer } from './postgres.ts';
 
 export const isOnPostgres = process.env['DUNDUN_TEST_ENGINE'] === 'postgres';
 
@@ -17,9 +16,10 @@ export function databaseOf(folder: string): string | undefined {
   return databases.get(folder);
 }
 
-/** Has another database stand for the folder. */
-export function setDatabaseOf(folder: string, url: string): void {
-  databases.set(folder, url);
+/** Cuts the server off from the database, and has a copy of it as it is now stand for the folder. */
+export async function crashDatabaseOf(folder: string): Promise<void> {
+  const url = databases.get(folder);
+  if (url !== undefined) databases.set(folder, await (await sharedServer()).crash(url));
 }
 
 /** What a server has to be given beside its folder. */
@@ -53,6 +53,11 @@ export async function removeData(folder: string): Promise<void> {
   if (url === undefined) return;
   databases.delete(folder);
   await (await sharedServer()).dropDatabase(url);
+}
+
+/** Loaded where it is used: tests on a folder start no process. */
+async function sharedServer() {
+  return (await import('./postgres.ts')).sharedServer();
 }
 
 function makeFile(make: (folder: string) => Promise<void>): Promise<Buffer> {

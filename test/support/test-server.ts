@@ -15,10 +15,9 @@ import { databaseFile } from '../../src/engines/embedded/database/connection.ts'
 import type { DashboardFiles } from '../../src/http/dashboard/dashboard-files.ts';
 import { type RunningServer, readBuiltDashboard, type ServerOverrides, startServer } from '../../src/server.ts';
 import { type ApiDocument, documentedAnswers } from './api/documented-answers.ts';
-import { databaseOf, dataSettings, removeData, setDatabaseOf } from './data.ts';
+import { crashDatabaseOf, databaseOf, dataSettings, removeData } from './data.ts';
 import { openDatabase } from './database.ts';
 import { type As, layPeople, password } from './people.ts';
-import { sharedServer } from './postgres.ts';
 import { readPostgresRows } from './postgres-rows.ts';
 import { type Rows, RowsReader } from './rows.ts';
 
@@ -119,11 +118,9 @@ export class TestServer {
   /** Goes on with what is on disk at this moment, as if the machine had lost its power, whatever the server does later. */
   async crash(): Promise<void> {
     this.#rows.close();
-    const url = databaseOf(this.folder);
-    if (url !== undefined) {
-      const now = await (await sharedServer()).crash(url);
+    if (databaseOf(this.folder) !== undefined) {
+      await crashDatabaseOf(this.folder);
       await this.running.close();
-      setDatabaseOf(this.folder, now);
       return this.#start();
     }
     const file = join(this.folder, databaseFile);

@@ -9,12 +9,12 @@ import type { DataUsage } from '../../domain/datapoints/ingest/storage-quota.ts'
 import type { Engine, EngineFigures, EngineObserver } from '../../domain/ports/engine.ts';
 import type { MqttSessionRules } from '../../domain/ports/mqtt-sessions.ts';
 import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
+import type { Head } from '../shared/head/head.ts';
 import { MqttPersistence } from '../shared/mqtt/mqtt-persistence.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import type { LocalCoordination } from './coordination/local-coordination.ts';
 import { measureUsage } from './database/data-usage.ts';
 import { describeWalDamage, listWalDamages } from './database/wal/wal-damages.ts';
-import type { Head } from './head/head.ts';
 import type { SqliteCommitLog } from './log/commit-log.ts';
 import { MqttQuotaReads } from './mqtt/mqtt-quota-reads.ts';
 import { SqliteMqttTables } from './mqtt/mqtt-tables.ts';

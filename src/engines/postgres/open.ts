@@ -17,7 +17,7 @@ export async function openPostgresEngine(url: string, options: OpenOptions): Pro
   try {
     const { database, coordination } = ground;
     const isNewest = coordination.isNewest.bind(coordination);
-    const parts = await openLog({ database, clock: options.clock, log: options.log, isNewest });
+    const parts = await openLog({ url, database, isNewest });
     return new PostgresEngine({ ...options, ground, parts });
   } catch (error) {
     await ground.close();

@@ -5,10 +5,10 @@ import { Worker } from 'node:worker_threads';
 import type { Refusal } from '../../../base/refusal.ts';
 import { threadHeap } from '../../../base/threads/thread-heap.ts';
 import { limits } from '../../../config/limits.ts';
+import type { HeadLastSeen } from '../../shared/head/head-last-seen.ts';
 import type { SearchOptions } from '../../shared/registry/registry.ts';
 import { SearchQueue, searchRefusal, searchTooLong } from '../../shared/registry/search-queue.ts';
 import type { SqlValue } from '../database/database-writer.ts';
-import type { HeadLastSeen } from '../head/head-last-seen.ts';
 import type { SearchRequest, SearchResponse } from './search-protocol.ts';
 
 interface Search extends SearchOptions {

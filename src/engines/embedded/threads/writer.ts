@@ -6,9 +6,10 @@ import { threadHeap } from '../../../base/threads/thread-heap.ts';
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import { assertQueueHasRoom, bytesOf } from '../../shared/registry/statement-queue.ts';
+import type { EditOrder, EditResult } from '../../shared/sealing/edit-order.ts';
+import { PendingRequests } from '../../shared/threads/pending-requests.ts';
 import { refusalOf, stoppingRefusal, storageRefusal } from '../../shared/write-failure.ts';
-import type { DatabaseWriter, EditOrder, EditResult, Statement } from '../database/database-writer.ts';
-import { PendingRequests } from './pending-requests.ts';
+import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
 import type { CommitOutcome, CommitReport, ReserveState, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
 interface QueuedWrite {

@@ -60,20 +60,21 @@ export class PostgresDatabase {
 
   /** Runs a short read outside of a transaction. @throws Refusal `storage` where the database does not answer. */
   query<Row = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    return this.#readFrom(this.#reads, sql, parameters);
+    return this.#readFrom(this.#reads, this.#statement(sql, parameters));
   }
 
   /** Like `query`, for reads whose time grows with the data; PostgreSQL ends them after `searchMsMax` (its code 57014). */
   search<Row = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    return this.#readFrom(this.#searches, sql, parameters);
+    // Planned each time, for what is asked: a plan for any filter would be bad for most.
+    return this.#readFrom(this.#searches, { text: sql, values: parameters as unknown[] });
   }
 
-  async #readFrom<Row>(pool: pg.Pool, sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+  async #readFrom<Row>(pool: pg.Pool, statement: pg.QueryConfig): Promise<Row[]> {
     const client = await connectTo(pool);
     try {
-      const { rows } = await this.#ask<Row>(client, sql, parameters);
+      const { rows } = await client.query(statement);
       client.release();
-      return rows;
+      return rows as Row[];
     } catch (error) {
       client.release(isBroken(error));
       throw readRefusalOf(error);
@@ -99,7 +100,8 @@ export class PostgresDatabase {
     const client = await this.#transactions.connect();
     try {
       const [, result] = await Promise.all([client.query(begin), work(this.#connectionOf(client))]);
-      await client.query('COMMIT');
+      // Of a transaction in which a statement failed PostgreSQL makes a ROLLBACK without a word.
+      if ((await client.query('COMMIT')).command !== 'COMMIT') throw new Error('The transaction was rolled back.');
       client.release();
       return result;
     } catch (error) {

@@ -1,10 +1,11 @@
 // The writer of the registry: every change of this process passes here, and all that waits when a transaction begins goes
 // into it, each unit behind a savepoint. An advisory lock of the database has one such transaction run at a time, whichever process
 // makes it, so a condition in a statement still holds at the commit. Bounded (I4); resolves after the commit (I1).
+import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../../config/limits.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import { assertQueueHasRoom, bytesOf } from '../../shared/registry/statement-queue.ts';
-import { refusalOf, stoppingRefusal, storageRefusal } from '../../shared/write-failure.ts';
+import { refusalOf, stoppingRefusal } from '../../shared/write-failure.ts';
 import { locks } from '../database/advisory-locks.ts';
 import { isConflict, isConnectionLost, writeRefusalOf } from '../database/database-error.ts';
 import type { Connection, OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
@@ -142,7 +143,8 @@ export class RegistryWriter {
       await firstFailure([connection.query(mark, [this.#writer, this.#seq]), connection.query('COMMIT')]);
     } catch (error) {
       await this.#drop();
-      const isCommitted = isConnectionLost(error) && (await this.#isCommitted(this.#seq));
+      if (!isConnectionLost(error)) return units.map(() => ({ error }));
+      const isCommitted = await this.#isCommitted(this.#seq).catch(() => false);
       if (!isCommitted) return units.map(() => ({ error }));
     }
     this.onCommit(performance.now() - startMs);
@@ -173,14 +175,13 @@ export class RegistryWriter {
   }
 
   /**
-   * Whether a transaction whose COMMIT was not answered is committed. Waits for the database as long as it takes, and by the lock for the
-   * end of that transaction, because nobody may be told that nothing was stored while it may still be.
+   * Whether a transaction whose COMMIT was not answered is committed. Waits for the database as long as it takes, and by the
+   * lock for the end of that transaction, because nobody may be told that nothing was stored while it may still be.
    */
   async #isCommitted(seq: number): Promise<boolean> {
-    for (;;) {
+    for (let waitMs: number = limits.postgresRetryMsMin; ; waitMs = Math.min(2 * waitMs, limits.postgresRetryMsMax)) {
       try {
-        const connection = await this.#database.connectAgain('registry', { isPipelined: true });
-        this.#connection = connection;
+        const connection = await this.#connect();
         await connection.query(begin);
         const { rows } = await connection.query<{ seq: number }>('SELECT seq FROM registry_writer WHERE writer = $1', [
           this.#writer,
@@ -189,8 +190,10 @@ export class RegistryWriter {
         return rows[0]?.seq === seq;
       } catch (error) {
         await this.#drop();
-        if (!isConnectionLost(error)) throw storageRefusal(error as Error);
+        // Who stops cannot wait for ever, and answers nobody any more.
+        if (this.#isClosed) throw error;
       }
+      await delay(waitMs);
     }
   }
 

@@ -14,7 +14,7 @@ import type {
   TextQuery,
   TextStep,
 } from '../../../domain/ports/series.ts';
-import { gather } from '../../shared/codec/gathering.ts';
+import { gather } from '../codec/gathering.ts';
 import type { HeadPart } from '../head/head-part.ts';
 import type { SeriesReader } from './series-reader.ts';
 

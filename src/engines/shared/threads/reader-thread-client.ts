@@ -1,9 +1,8 @@
 // The main thread's side of the reader thread, which is started by the first long read. Steps of reads wait here and
 // are handed over in turns by caller. The queue is bounded and shared among callers (I4); a read that has begun is
 // never refused because of others.
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { Refusal } from '../../../base/refusal.ts';
-import { threadHeap } from '../../../base/threads/thread-heap.ts';
 import { limits } from '../../../config/limits.ts';
 import { type Asker, assertThere } from '../../../domain/callers/asker.ts';
 import { FairQueue } from '../../../domain/callers/fair-queue.ts';
@@ -19,7 +18,7 @@ interface QueuedRead {
 }
 
 export class ReaderThread implements LongReads {
-  readonly #path: string;
+  readonly #startWorker: () => Worker;
   readonly #share = new FairShare('reads', { aloneMax: limits.readsWaitingMax, reserve: limits.readsWaitingReserve });
   readonly #queue = new FairQueue({ share: this.#share, atOnceMax: limits.readsAtOnceMax });
   /** Steps that the thread is working on. */
@@ -31,8 +30,9 @@ export class ReaderThread implements LongReads {
   #made = 0;
   #dropped = 0;
 
-  constructor(path: string) {
-    this.#path = path;
+  /** @param startWorker starts the engine's reader thread. */
+  constructor(startWorker: () => Worker) {
+    this.#startWorker = startWorker;
   }
 
   async ask<Kind extends keyof Reads>(
@@ -98,10 +98,7 @@ export class ReaderThread implements LongReads {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./reader-thread.ts', import.meta.url), {
-      workerData: { path: this.#path },
-      resourceLimits: threadHeap(),
-    });
+    const worker = this.#startWorker();
     worker.on('message', (response: ReadResponse) => this.#take(response));
     worker.on('error', (error) => {
       this.#worker = undefined;

@@ -3,7 +3,7 @@
 import { LruCache } from '../../../base/memory/lru-cache.ts';
 import { limits } from '../../../config/limits.ts';
 import { bytesOfColumns, bytesOfRow, type Columns } from '../../../domain/datapoints/columns.ts';
-import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
+import { decodeChunk } from '../codec/chunk-codec.ts';
 
 /** Sizes of buffers, in numbers, are multiples of this, so that chunks of similar size can reuse them. */
 const bufferStep = 1024;

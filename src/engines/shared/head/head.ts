@@ -8,7 +8,7 @@ import type { ArrivedDatapoint, StoredValue } from '../../../domain/datapoints/d
 import { type DatapointBatch, rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { SeriesRemoval } from '../../../domain/ports/series.ts';
-import { noSensor } from '../../shared/log/no-sensor.ts';
+import { noSensor } from '../log/no-sensor.ts';
 import { type HeadPart, isWithin, type NeededPart, spanOf, type TimeSpan, timeEnd } from './head-part.ts';
 import { NumberTable } from './number-table.ts';
 import { Segment, segmentRows, timeOf } from './segment.ts';

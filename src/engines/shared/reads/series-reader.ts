@@ -1,13 +1,12 @@
 // Reads one step of one sensor's datapoints: its chunks and its part of the head as one series. Used by the main thread
 // for short reads and by the reader thread for long ones. The caller passes the part of the head. How much of it has
 // been sealed meanwhile is read in the same transaction as the chunks, so that each datapoint appears exactly once.
-import type { DatabaseSync } from 'node:sqlite';
 import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
 import { bytesOfRow, type Columns, type Slice } from '../../../domain/datapoints/columns.ts';
 import type { RangeQuery, RangeStep, SeriesCursor } from '../../../domain/ports/series.ts';
-import { gather, mergeDown, mergeUp, type Piece } from '../../shared/codec/gathering.ts';
+import { gather, mergeDown, mergeUp, type Piece } from '../codec/gathering.ts';
 import type { HeadPart } from '../head/head-part.ts';
-import { ChunkReader, type UnopenedChunk } from './chunk-reader.ts';
+import type { ChunkSource, UnopenedChunk } from './chunk-source.ts';
 
 const earliest = -8_640_000_000_000_001;
 const latest = 8_640_000_000_000_001;
@@ -18,13 +17,10 @@ export interface SelectedStep extends Pick<RangeStep, 'next'> {
 }
 
 export class SeriesReader {
-  readonly #database: DatabaseSync;
-  readonly #chunks: ChunkReader;
+  readonly #chunks: ChunkSource;
 
-  /** @param options bytes of decoded chunks kept for later reads. */
-  constructor(database: DatabaseSync, options: { readonly decodedBytesMax: number }) {
-    this.#database = database;
-    this.#chunks = new ChunkReader(database, options);
+  constructor(chunks: ChunkSource) {
+    this.#chunks = chunks;
   }
 
   /** @throws Refusal `damaged` */
@@ -80,15 +76,9 @@ export class SeriesReader {
     return count;
   }
 
-  /** Calls `read` in one read transaction, so that it sees one state of the database. */
+  /** Calls `read` so that it sees one state of the database. */
   inSnapshot<T>(read: () => T): T {
-    this.#database.exec('BEGIN');
-    try {
-      return read();
-    } finally {
-      this.#chunks.endOfRead();
-      this.#database.exec('COMMIT');
-    }
+    return this.#chunks.inSnapshot(read);
   }
 
   #readUp(query: RangeQuery, head: HeadPart): SelectedStep {

@@ -7,18 +7,28 @@ import { FairQueue } from '../../../domain/callers/fair-queue.ts';
 import { FairShare } from '../../../domain/callers/fair-share.ts';
 import { loopTurns } from '../../../domain/callers/loop-turns.ts';
 import type { Series, SeriesCorrection, SeriesRemoval } from '../../../domain/ports/series.ts';
-import type { DatabaseWriter } from '../database/database-writer.ts';
 import type { Head } from '../head/head.ts';
+import type { EditOrder, EditResult } from './edit-order.ts';
+
+/** Changes what is stored. */
+export interface EditWriter {
+  /**
+   * Changes stored datapoints, in steps among other commits; resolves when all is done. `done` is called synchronously
+   * then, before later commits are handled; also before it rejects, where a part was done and the rest will be.
+   * @throws Refusal `storage`, `damaged` where a page of the database is: without a call of `done` nothing was changed.
+   */
+  edit(order: EditOrder, done: (result: EditResult) => void): Promise<EditResult>;
+}
 
 export class SeriesEdits implements Pick<Series, 'remove' | 'correct'> {
-  readonly #writer: DatabaseWriter;
+  readonly #writer: EditWriter;
   readonly #head: Head;
   readonly #queue = new FairQueue({
     share: new FairShare('edits', { aloneMax: limits.editsWaitingMax, reserve: limits.editsWaitingReserve }),
     atOnceMax: limits.editsAtOnceMax,
   });
 
-  constructor(parts: { readonly writer: DatabaseWriter; readonly head: Head }) {
+  constructor(parts: { readonly writer: EditWriter; readonly head: Head }) {
     this.#writer = parts.writer;
     this.#head = parts.head;
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeColumns } from '../../../domain/datapoints/columns.ts';
-import { encodeChunk } from '../../shared/codec/chunk-codec.ts';
+import { encodeChunk } from '../codec/chunk-codec.ts';
 import { DecodedChunks } from './decoded-chunks.ts';
 
 const chunk = (value: number, count: number) => {
