@@ -1,5 +1,5 @@
-// How MQTT state is stored in PostgreSQL: few statements for many changes, and what becomes of changes when the connection breaks,
-// another process takes the sessions over, or one of them is no good.
+// What becomes of changes of MQTT state in PostgreSQL when the connection breaks, another process takes the sessions over, or one
+// of them is no good.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
@@ -10,10 +10,7 @@ import { createDatabase, dropDatabase, withoutPostgres } from '../../../../test/
 import { until } from '../../../../test/support/until.ts';
 import { MqttPersistence } from '../../shared/mqtt/mqtt-persistence.ts';
 import { client, isRefusal, message, payloads } from '../../shared/mqtt/mqtt-runs.suite.ts';
-import type { MqttChange } from '../../shared/mqtt/mqtt-tables.ts';
-import { StoredSession } from '../../shared/mqtt/sessions/mqtt-session.ts';
 import { PostgresDatabase } from '../database/postgres-database.ts';
-import { planUnit } from './mqtt-statements.ts';
 import { PostgresMqttTables } from './mqtt-tables.ts';
 
 async function makeDatabase(t: TestContext): Promise<PostgresDatabase> {
@@ -67,41 +64,6 @@ async function cuttableUrl(t: TestContext, url: string): Promise<{ readonly url:
   address.searchParams.set('host', folder);
   return { url: address.href, cut };
 }
-
-suite('changes of one unit', () => {
-  const session = (key: number) => new StoredSession(key, `c${key}`);
-  const enqueue = (message: number, sessions: readonly StoredSession[]): MqttChange => ({
-    ...{ kind: 'message', message, topic: 't', payload: 'x', rest: null, bytes: 66 },
-    recipients: new Map(sessions.map((each) => [each, 1])),
-  });
-
-  test('many messages and acknowledgements take few statements', () => {
-    const sessions = Array.from({ length: 100 }, (_, key) => session(key));
-    const changes: MqttChange[] = [];
-    for (let i = 1; i <= 1_000; i++) {
-      changes.push(enqueue(i, sessions));
-      changes.push({ kind: 'sent', session: i % 100, message: i, packetId: i });
-      changes.push({ kind: 'acknowledged', session: i % 50, message: 5_000 + i });
-      changes.push({ kind: 'retained', topic: `t/${i}`, payload: 'x', rest: null, qos: 1, user: 1, mayAdd: true });
-      changes.push({ kind: 'away', session: i % 100, awayMs: i });
-    }
-    assert.equal(planUnit(changes, 0).statements.length, 6);
-  });
-
-  test('a session that begins under the id of one that ends is stored after it', () => {
-    const begin = (key: number): MqttChange => ({
-      kind: 'session',
-      session: key,
-      clientId: 'c',
-      user: 1,
-      awayMs: null,
-    });
-    const end = (key: number): MqttChange => ({ kind: 'session-ended', session: key, clientId: 'c' });
-    const { statements } = planUnit([begin(1), end(1), begin(2), end(2), begin(3)], 0);
-    const kinds = statements.map(({ sql }) => (sql.startsWith('INSERT') ? 'begin' : 'end'));
-    assert.deepEqual(kinds, ['begin', 'end', 'begin', 'end', 'begin']);
-  });
-});
 
 suite('tables of MQTT on PostgreSQL', { skip: withoutPostgres }, () => {
   test('while the connection breaks again and again, what was acknowledged is stored once, and what was refused is not', async (t) => {
