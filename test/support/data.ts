@@ -6,7 +6,7 @@ import { openPostgresRegistryAlone } from '../../src/engines/postgres/open.ts';
 import type { Registry } from '../../src/engines/shared/registry/registry.ts';
 import { layDatabase, layEmptyDatabase, makeDatabase } from './database.ts';
 
-export const isOnPostgres = process.env['DUNDUN_TEST_ENGINE'] === 'postgres';
+const isOnPostgres = process.env['DUNDUN_TEST_ENGINE'] === 'postgres';
 
 /** Addresses of databases by the folder that they stand for. */
 const databases = new Map<string, string>();
