@@ -64,8 +64,10 @@ const chosen = findTestFiles().filter(
 );
 const files = isFast ? chosen.filter((file) => slowSetOf(file) === undefined) : chosen;
 
-// The fast ones need none of them.
-const missing = isFast ? [] : programs.filter((program) => !provide(program));
+// The fast ones need none of them, unless PostgreSQL is to have the data of whole servers (test/support/data.ts).
+const onPostgres = process.env.DUNDUN_TEST_ENGINE === 'postgres';
+const needed = programs.filter(({ name }) => !isFast || (onPostgres && name === 'postgres'));
+const missing = needed.filter((program) => !provide(program));
 for (const { name, tests, package: debianPackage } of missing) {
   console.log(`${name} is not on the PATH: left out are ${tests} (Debian: apt-get install ${debianPackage}).`);
 }
@@ -74,6 +76,8 @@ if (isFast) tellWhatIsLeftOut();
 
 if (allRequired && missing.length > 0) {
   fail('Nothing may be left out here, so this is a failure.');
+} else if (onPostgres && missing.some(({ name }) => name === 'postgres')) {
+  fail('DUNDUN_TEST_ENGINE=postgres needs PostgreSQL.');
 } else if (files.length === 0) {
   fail(words.length === 0 ? 'There are no test files.' : `No test file has ${words.join(' or ')} in its path.`);
 } else {

@@ -49,10 +49,14 @@ export class PostgresDatabase {
   /** Names of prepared statements by their text; bounded, because each connection keeps them. */
   readonly #prepared = new Map<string, string>();
 
-  constructor(url: string, { log }: { readonly log?: Log | undefined } = {}) {
+  /** @param options `reads`: connections for short reads at most. */
+  constructor(
+    url: string,
+    { log, reads = limits.postgresReadConnections }: { readonly log?: Log | undefined; readonly reads?: number } = {},
+  ) {
     this.#url = url;
     this.#log = log;
-    this.#reads = this.#pool('reads', limits.postgresReadConnections);
+    this.#reads = this.#pool('reads', reads);
     this.#transactions = this.#pool('transactions', limits.postgresTransactionConnections, { isPipelined: true });
     this.#searches = this.#pool('searches', limits.postgresSearchConnections, { statementMs: limits.searchMsMax });
     this.read = new Kysely({ dialect: new PostgresDialect({ pool: this.#poolForKysely() }) });

@@ -16,7 +16,7 @@ if (parentPort === null) throw new Error('The reader runs in a thread of its own
 lowerPriority(niceness.reading);
 const port = parentPort;
 const { url } = workerData as { url: string };
-const database = new PostgresDatabase(url);
+const database = new PostgresDatabase(url, { reads: 1 });
 const texts = new TextBufferPool();
 const steps = new StepReader((sql, parameters) => database.query(sql, parameters), {
   decodedBytesMax: limits.decodedBytesMax,

@@ -16,7 +16,7 @@ if (parentPort === null) throw new Error('The store has a thread of its own.');
 lowerPriority(niceness.sealing);
 const port = parentPort;
 const { url } = workerData as { url: string };
-const database = new PostgresDatabase(url);
+const database = new PostgresDatabase(url, { reads: 2 });
 
 port.on('message', async (request: StoreRequest) => {
   const { id } = request;
