@@ -101,6 +101,23 @@ suite('the log on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.deepEqual(await values(engine, sensor), [1, 3, 4]);
   });
 
+  test('however many edits there are at once, sealing has its turn', async () => {
+    const sensor = 3_003;
+    let isOver = false;
+    const editing = Promise.all(
+      [0, 1, 2, 3].map(async (n) => {
+        while (!isOver) await engine.series.remove({ sensor, fromMs: n, toMs: n }, asker);
+      }),
+    );
+    for (let n = 0; n < 5; n++) {
+      await engine.commitLog.append(batchOf([{ sensor, timestamp: 10 + n, value: n }]));
+      await engine.seal();
+    }
+    isOver = true;
+    await editing;
+    assert.deepEqual(await values(engine, sensor), [0, 1, 2, 3, 4]);
+  });
+
   test('a writer whose fence was taken appends nothing any more, even of what it had begun', async () => {
     const former = new LogWriter(database);
     await former.start();

@@ -50,8 +50,9 @@ export async function decode(connection: Connection, chunk: ChunkKey): Promise<C
 /**
  * Replaces a chunk. Those of a single time are in order of their ids alone: where others follow it, they get new ids behind
  * the new ones.
+ * @returns true where those have new ids.
  */
-export async function replace(connection: Connection, chunk: ChunkKey, columns: Columns | undefined): Promise<void> {
+export async function replace(connection: Connection, chunk: ChunkKey, columns: Columns | undefined): Promise<boolean> {
   const { sensor, last, id } = chunk;
   const slices = columns === undefined ? [] : cutForChunks(columns);
   const chunks = slices.map((slice) => ({ sensor, ...writeChunk(gather([slice])) }));
@@ -65,6 +66,7 @@ export async function replace(connection: Connection, chunk: ChunkKey, columns: 
     await connection.query(copySql, [sensor, last, follower.id]);
     await removeChunks(connection, [follower]);
   }
+  return followers.length > 0;
 }
 
 const followersSql =

@@ -64,15 +64,16 @@ async function step(
   const chunks = version === undefined ? [] : await nextChunks(connection, range, { after, limit: stepChunks });
   const unreadable = new Map(before.unreadable);
   const endMs = performance.now() + limits.editStepMs;
-  let [removed, seen] = [0, 0];
+  let [removed, seen, hasMoved] = [0, 0, false];
   for (const chunk of chunks) {
     const gone = await removeFrom(connection, chunk, removal);
-    removed += gone ?? 0;
+    removed += gone?.removed ?? 0;
     if (gone === undefined) unreadable.set(chunk.id, chunk.count);
     seen += 1;
-    if (performance.now() > endMs) break;
+    hasMoved = gone?.hasMoved === true;
+    if (hasMoved || performance.now() > endMs) break;
   }
-  const isDone = seen === chunks.length && chunks.length < stepChunks;
+  const isDone = !hasMoved && seen === chunks.length && chunks.length < stepChunks;
   const aside = isDone ? await finish(connection, removal, note) : { removed: 0, unreadable: 0 };
   removed += aside.removed;
   await connection.query(forgetRepeatedBodies, [sensor]);
@@ -82,7 +83,8 @@ async function step(
     removed: before.removed + removed,
     unreadable,
     aside: aside.unreadable,
-    after: last ?? after,
+    // Those behind it have other ids: all of its time are looked at once more.
+    after: hasMoved ? beforeAll : (last ?? after),
     version,
     fromMs: Math.max(before.fromMs, last?.last ?? before.fromMs),
     isDone,
@@ -96,22 +98,22 @@ async function finish(connection: Connection, removal: SeriesRemoval, { writer, 
   return aside;
 }
 
-/** @returns how many datapoints were removed; undefined where the chunk cannot be read. */
-async function removeFrom(
-  connection: Connection,
-  chunk: FoundChunk,
-  removal: SeriesRemoval,
-): Promise<number | undefined> {
+/**
+ * @returns how many datapoints were removed, and whether chunks of the same time behind it have new ids; undefined where the
+ *   chunk cannot be read.
+ */
+async function removeFrom(connection: Connection, chunk: FoundChunk, removal: SeriesRemoval) {
   if (removal.value === undefined && chunk.first >= removal.fromMs && chunk.last <= removal.toMs) {
     await removeChunks(connection, [chunk]);
-    return chunk.count;
+    return { removed: chunk.count, hasMoved: false };
   }
   const columns = await decode(connection, chunk);
   if (columns === undefined) return undefined;
   const kept = keptOf(columns, removal);
   const left = kept.reduce((sum, { from, to }) => sum + to - from, 0);
-  if (left < columns.count) await replace(connection, chunk, left === 0 ? undefined : gather(kept));
-  return columns.count - left;
+  if (left === columns.count) return { removed: 0, hasMoved: false };
+  const hasMoved = await replace(connection, chunk, left === 0 ? undefined : gather(kept));
+  return { removed: columns.count - left, hasMoved };
 }
 
 /** Removes what was set aside as damaged and lies wholly in the range. */

@@ -40,6 +40,8 @@ export class SealControl {
   /** Edits wait for each other, and passes for them. */
   #exclusive: Promise<unknown> = Promise.resolve();
   #exclusiveCount = 0;
+  /** A pass was to begin while others had the log: it begins before the next of them, so that it never waits for long. */
+  #isWanted = false;
   #isClosed = false;
   #retry: NodeJS.Timeout | undefined;
   #quiet: NodeJS.Timeout | undefined;
@@ -90,12 +92,9 @@ export class SealControl {
 
   /** Begins a pass over the log, unless one is under way. */
   begin(): void {
-    if (this.#isClosed || this.#failure !== undefined || this.#exclusiveCount > 0) return;
-    this.#underWay ??= this.#run().finally(() => {
-      this.#underWay = undefined;
-      this.#parts.onEnded();
-      this.committed();
-    });
+    if (this.#isClosed || this.#failure !== undefined) return;
+    if (this.#exclusiveCount > 0) this.#isWanted = true;
+    else this.#start();
   }
 
   /** Seals all of the log as it is now. @throws StoreFailure where a pass fails */
@@ -123,6 +122,7 @@ export class SealControl {
   exclusively<T>(work: () => Promise<T>, { isEdit = false }: { readonly isEdit?: boolean } = {}): Promise<T> {
     this.#exclusiveCount += 1;
     const result = this.#exclusive.then(async () => {
+      if (this.#isWanted && this.#failure === undefined) this.#start();
       while (this.#underWay !== undefined) await this.#underWay;
       if (isEdit && this.#cutOff > 0)
         throw new StoreFailure(this.#failure ?? { kind: 'storage', message: 'sealing fails' });
@@ -141,9 +141,20 @@ export class SealControl {
     await this.#underWay;
   }
 
+  #start(): void {
+    this.#isWanted = false;
+    this.#underWay ??= this.#run().finally(() => {
+      this.#underWay = undefined;
+      this.#parts.onEnded();
+      this.committed();
+    });
+  }
+
   #excluded(): void {
     this.#exclusiveCount -= 1;
-    if (this.#exclusiveCount === 0) this.committed();
+    if (this.#exclusiveCount > 0) return;
+    if (this.#isWanted) this.begin();
+    this.committed();
   }
 
   async #run(): Promise<void> {
