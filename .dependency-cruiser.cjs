@@ -33,7 +33,10 @@ const nouns = [
 
 // The order of the parts of the embedded engine, likewise. What a part needs of a later one is handed to it by open.ts or
 // by the thread that it runs in, as an interface that lies in the earlier one.
-const parts = ['database', 'head', 'log', 'reads', 'sealing', 'coordination', 'threads', 'mqtt', 'check', 'backup'];
+const parts = ['database', 'log', 'reads', 'sealing', 'coordination', 'threads', 'mqtt', 'check', 'backup'];
+
+// And of the engine on PostgreSQL, likewise.
+const postgresParts = ['database', 'registry', 'coordination', 'log', 'reads', 'sealing', 'threads', 'mqtt'];
 
 // The order of the parts of http, likewise; http-server.ts and services.ts beside them stand above. Versions come after all.
 const httpParts = ['schemas', 'server', 'sign-in', 'lists', 'import', 'dashboard', 'docs', 'fast-path'];
@@ -148,6 +151,25 @@ const forbidden = [
     comment: 'Parts of the embedded engine have one order; what goes against it is handed in as an interface.',
     from: { path: `^src/engines/embedded/${part}/`, pathNot: tests },
     to: { path: `^src/engines/embedded/(${parts.slice(place + 1).join('|')})/` },
+  })),
+  {
+    name: 'every-part-on-postgres-has-its-place',
+    comment:
+      'A new folder of the engine on PostgreSQL is put into the order of parts, in this file and in ARCHITECTURE.md.',
+    from: { path: `^src/engines/postgres/(?!(${postgresParts.join('|')})/)[^/]+/` },
+    to: { path: '.' },
+  },
+  {
+    name: 'parts-on-postgres-know-not-who-opens-them',
+    comment: 'open.ts and what lies beside it put the parts of the engine on PostgreSQL together.',
+    from: { path: '^src/engines/postgres/[^/]+/', pathNot: tests },
+    to: { path: '^src/engines/postgres/[^/]+[.]ts$' },
+  },
+  ...postgresParts.slice(0, -1).map((part, place) => ({
+    name: `${part}-on-postgres-knows-no-later-part`,
+    comment: 'Parts of the engine on PostgreSQL have one order; what goes against it is handed in as an interface.',
+    from: { path: `^src/engines/postgres/${part}/`, pathNot: tests },
+    to: { path: `^src/engines/postgres/(${postgresParts.slice(place + 1).join('|')})/` },
   })),
   {
     name: 'every-part-of-http-has-its-place',

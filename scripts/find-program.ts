@@ -1,5 +1,5 @@
 // Where a program is on the PATH; for what may be used beside Node.js and is not always there.
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, globSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** The path of the program; undefined where there is none. */
@@ -15,4 +15,11 @@ export function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The newest PostgreSQL where Debian puts it, which is not on the PATH. */
+export function findPostgres(): string | undefined {
+  const versionOf = (path: string) => Number(/\/(\d+)\/bin\//.exec(path)?.[1] ?? 0);
+  const found = globSync('/usr/lib/postgresql/*/bin/postgres').filter(isExecutable);
+  return found.sort((one, other) => versionOf(one) - versionOf(other)).at(-1);
 }

@@ -10,7 +10,7 @@ import { constants as osConstants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildWhereStale } from '../test/support/dashboard-build.ts';
-import { findProgram, isExecutable } from './find-program.ts';
+import { findPostgres, findProgram, isExecutable } from './find-program.ts';
 import { inBundles } from './test-bundles.ts';
 import { findTestFiles, slowSetOf, slowSets } from './test-sets.ts';
 
@@ -46,6 +46,12 @@ const programs: readonly Program[] = [
     package: 'util-linux',
     tests: 'attacks on a service with few descriptors',
   },
+  {
+    name: 'postgres',
+    variable: 'DUNDUN_TEST_POSTGRES',
+    package: 'postgresql',
+    tests: 'the engine on PostgreSQL',
+  },
 ];
 
 const allRequired = process.env.CI === 'true' || process.argv.includes('--all-required');
@@ -62,8 +68,10 @@ const chosen = findTestFiles().filter(
 );
 const files = isFast ? chosen.filter((file) => slowSetOf(file) === undefined) : chosen;
 
-// The fast ones need none of them.
-const missing = isFast ? [] : programs.filter((program) => !provide(program));
+// The fast ones need none of them, unless PostgreSQL is to have the data of whole servers (test/support/data.ts).
+const onPostgres = process.env.DUNDUN_TEST_ENGINE === 'postgres';
+const needed = programs.filter(({ name }) => !isFast || (onPostgres && name === 'postgres'));
+const missing = needed.filter((program) => !provide(program));
 for (const { name, tests, package: debianPackage } of missing) {
   console.log(`${name} is not on the PATH: left out are ${tests} (Debian: apt-get install ${debianPackage}).`);
 }
@@ -72,6 +80,8 @@ if (isFast) tellWhatIsLeftOut();
 
 if (allRequired && missing.length > 0) {
   fail('Nothing may be left out here, so this is a failure.');
+} else if (onPostgres && missing.some(({ name }) => name === 'postgres')) {
+  fail('DUNDUN_TEST_ENGINE=postgres needs PostgreSQL.');
 } else if (files.length === 0) {
   fail(words.length === 0 ? 'There are no test files.' : `No test file has ${words.join(' or ')} in its path.`);
 } else {
@@ -80,7 +90,7 @@ if (allRequired && missing.length > 0) {
 
 /** Puts the program's path into the environment of the tests; false where there is none. */
 function provide({ name, variable }: Program): boolean {
-  const path = process.env[variable] ?? findProgram(name);
+  const path = process.env[variable] ?? findProgram(name) ?? (name === 'postgres' ? findPostgres() : undefined);
   if (path === undefined || !isExecutable(path)) {
     delete process.env[variable];
     return false;

@@ -1,13 +1,13 @@
 // `dundun backup FILE` and `dundun restore FILE`. Exit codes: 0 done, 1 refused or something was found.
 import { systemClock } from '../base/time/clock.ts';
 import type { CheckReport } from '../domain/ports/maintenance.ts';
-import { maintenance } from '../engines/open.ts';
+import { dataLocationOf, maintenance } from '../engines/open.ts';
 import { countFindings, printFindings } from './findings.ts';
 import { Progress } from './progress.ts';
 import { fail, readConfig } from './read-config.ts';
 
 export async function backUp(file: string, options: { readonly force?: true; readonly damaged?: true }): Promise<void> {
-  const { dataDir: data } = readConfig().config;
+  const data = dataLocationOf(readConfig().config);
   const progress = new Progress();
   try {
     const { seal, reports } = await maintenance.backUp({
@@ -34,7 +34,7 @@ export async function restore(
   file: string,
   options: { readonly replace?: true; readonly damaged?: true },
 ): Promise<void> {
-  const { dataDir: data } = readConfig().config;
+  const data = dataLocationOf(readConfig().config);
   const progress = new Progress();
   try {
     const { seal, reports, isRestored } = await maintenance.restore({

@@ -1,6 +1,6 @@
 // `dundun check`: verifies a data folder or a backup. Exit codes: 0 clean, 1 findings, 2 could not check.
 import type { CheckReport } from '../domain/ports/maintenance.ts';
-import { maintenance } from '../engines/open.ts';
+import { dataLocationOf, maintenance } from '../engines/open.ts';
 import { countFindings, findingsAsJson, printFindings } from './findings.ts';
 import { Progress } from './progress.ts';
 import { readConfig, reasonOf } from './read-config.ts';
@@ -13,14 +13,16 @@ interface Options {
 export async function check(given: string | undefined, options: Options): Promise<void> {
   const { json } = options;
   const { config } = readConfig();
-  const path = given ?? config.dataDir;
+  const data = given ?? dataLocationOf(config);
+  // The address of a database holds a password.
+  const path = given ?? (config.databaseUrl === undefined ? config.dataDir : 'the database');
   try {
     if (options.forgetDamaged) {
-      const { parts, datapoints, losses } = await maintenance.forgetDamaged(path);
+      const { parts, datapoints, losses } = await maintenance.forgetDamaged(data);
       const lost = losses === 0 ? '' : `, and ${losses} losses by a damaged write-ahead log`;
       console.error(`${path}: forgot ${parts} damaged chunks and rows, of ${datapoints} datapoints${lost}.`);
     }
-    const reports = await lookInto(path);
+    const reports = await lookInto(data);
     const count = countFindings(reports);
     if (json) console.log(JSON.stringify({ place: path, clean: count === 0, checks: findingsAsJson(reports) }));
     else {
@@ -35,10 +37,10 @@ export async function check(given: string | undefined, options: Options): Promis
   }
 }
 
-async function lookInto(path: string): Promise<readonly CheckReport[]> {
+async function lookInto(data: string): Promise<readonly CheckReport[]> {
   const progress = new Progress();
   try {
-    return await maintenance.check(path, (step, done, all) => progress.show(step, done, all));
+    return await maintenance.check(data, (step, done, all) => progress.show(step, done, all));
   } finally {
     progress.end();
   }

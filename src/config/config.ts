@@ -18,6 +18,7 @@ import {
   origins,
   orOff,
   port,
+  postgresUrl,
   type Setting,
   text,
   tileUrl,
@@ -36,6 +37,7 @@ export interface Config extends ProviderConfig, QuotaConfig {
   readonly hstsS: number | undefined;
   readonly baseUrl: string;
   readonly dataDir: string;
+  readonly databaseUrl: string | undefined;
   readonly dataBytesMax: number | undefined;
   readonly memoryBytesMax: number | undefined;
   readonly retentionDays: number | undefined;
@@ -135,6 +137,14 @@ export const settings: Settings = {
     fallback: './data',
     reason: 'Folder of all data. One server at a time uses it.',
     parse: nonEmpty,
+  },
+  databaseUrl: {
+    env: 'DUNDUN_DATABASE_URL',
+    fallback: '',
+    reason:
+      'A PostgreSQL database that holds all data in place of the folder, such as postgres://dundun:password@db.example/dundun?sslmode=verify-full. One server at a time uses it. Empty: the folder.',
+    secret: true,
+    parse: optional(postgresUrl),
   },
   dataBytesMax: {
     env: 'DUNDUN_DATA_MAX_BYTES',

@@ -754,6 +754,12 @@ export const limits = {
    * either bound: 503 for datapoints.
    */
   headTextCharsMax: 16 * MIB,
+  /**
+   * On PostgreSQL: bytes of one of the tables that the log consists of, about, from which the next one is written to; and
+   * milliseconds for which emptying one waits for whoever reads it. Beyond: it is emptied after the next pass.
+   */
+  logRingBytes: 16 * MIB,
+  logRingLockMs: 50,
   /** Damaged log rows that are logged one by one. Beyond: only their number is logged. */
   damagedRowsLogged: 20,
   /**
@@ -766,6 +772,36 @@ export const limits = {
   damagedWalCopyBytesMax: 80 * MIB,
   /** Milliseconds for which a connection waits while another process writes. Beyond: the write is refused. */
   databaseBusyMs: 10_000,
+  /**
+   * Connections to PostgreSQL: for short reads, for transactions beside the log, and for searches of lists. Beyond: the next
+   * one waits, up to `postgresConnectMs`. Beside them stand those of the log, the registry's writer, heartbeats and MQTT.
+   */
+  postgresReadConnections: 4,
+  postgresTransactionConnections: 2,
+  postgresSearchConnections: 2,
+  /** Milliseconds for which a connection to PostgreSQL may take to be made, or a caller waits for a free one. */
+  postgresConnectMs: 10_000,
+  /** Milliseconds after which PostgreSQL ends a statement that is no search; and a transaction that its process left alone. */
+  postgresStatementMs: 30_000,
+  postgresIdleTransactionMs: 10_000,
+  /** Milliseconds without an answer after which a connection is taken for lost: the network may be cut without a word. */
+  postgresAnswerMs: 40_000,
+  /** Milliseconds after which a connection of a pool that nobody needed is closed. */
+  postgresIdleMs: 60_000,
+  /** Milliseconds between two tries to reach PostgreSQL, from the first to the slowest. */
+  postgresRetryMsMin: 50,
+  postgresRetryMsMax: 2_000,
+  /** Times that a transaction is run where another one is in its way. Beyond: the write is refused. */
+  postgresConflictsMax: 10,
+  /** Statements that each connection keeps prepared. Beyond: they are parsed each time. */
+  postgresStatementsPrepared: 500,
+  /** Units of the registry that share a transaction. Beyond: they go into the next. */
+  postgresUnitsPerCommit: 200,
+  /** Milliseconds between two signs of life of a server in the database, and without one after which it may be declared dead. */
+  nodeRenewMs: 1_000,
+  nodeDeadMs: 5_000,
+  /** The earliest version of PostgreSQL that is supported. */
+  postgresVersionMin: 14,
   /** Milliseconds between two test writes to a refusing disk. */
   storageProbeMs: 1_000,
   /** Retry-After when the disk has refused, seconds. */

@@ -3,44 +3,66 @@ import type { Log } from '../base/log.ts';
 import { type Clock, systemClock } from '../base/time/clock.ts';
 import type { Announcer } from '../domain/ports/coordination.ts';
 import type { Engine } from '../domain/ports/engine.ts';
-import type { Maintenance } from '../domain/ports/maintenance.ts';
+import type { DataLocation, Maintenance } from '../domain/ports/maintenance.ts';
 import type { RegistryStores } from '../domain/ports/registry-stores.ts';
 import { makeBackup } from './embedded/backup/make-backup.ts';
 import { restoreBackup } from './embedded/backup/restore-backup.ts';
 import { checkData } from './embedded/check/check-data.ts';
 import { forgetDamaged } from './embedded/check/forget-damaged.ts';
 import { openEmbeddedEngine, openRegistryAlone } from './embedded/open.ts';
+import { openPostgresEngine, openPostgresRegistryAlone } from './postgres/open.ts';
+import { isPostgres, postgresMaintenance } from './postgres/postgres-maintenance.ts';
 import { sqlStores } from './shared/registry/registry-stores.ts';
 
 /** Where the data is, as the settings say. */
 export interface EngineSettings {
   readonly dataDir: string;
+  /** A PostgreSQL database in place of the folder. */
+  readonly databaseUrl?: string | undefined;
 }
 
 /** @throws Refusal `conflict` when another server uses the data. */
 export function openEngine(
-  settings: EngineSettings,
+  { dataDir, databaseUrl }: EngineSettings,
   parts: { readonly clock: Clock; readonly log: Log },
 ): Promise<Engine> {
-  return openEmbeddedEngine(settings.dataDir, parts);
+  return databaseUrl === undefined ? openEmbeddedEngine(dataDir, parts) : openPostgresEngine(databaseUrl, parts);
 }
 
 /**
  * Opens the stores of the registry alone for a command-line verb, beside a running server or without one. The server
  * gets no announcement of changes: it reads users and secrets anew every second.
  */
-export async function openStores(
-  settings: EngineSettings,
-): Promise<{ readonly stores: RegistryStores; readonly coordination: Announcer; close(): Promise<void> }> {
-  const { registry, close } = await openRegistryAlone(settings.dataDir);
+export async function openStores({ dataDir, databaseUrl }: EngineSettings): Promise<{
+  readonly stores: RegistryStores;
+  readonly coordination: Announcer;
+  close(): Promise<void>;
+}> {
+  const { registry, close } = await (databaseUrl === undefined
+    ? openRegistryAlone(dataDir)
+    : openPostgresRegistryAlone(databaseUrl));
   const coordination = { announce: async () => {} };
   return { stores: sqlStores(registry, systemClock), coordination, close: async () => close() };
 }
 
-/** Backup, restore and check of a data folder. */
-export const maintenance: Maintenance = {
+/** Where the engine of the settings has its data, for `maintenance`. */
+export function dataLocationOf({ dataDir, databaseUrl }: EngineSettings): DataLocation {
+  return databaseUrl ?? dataDir;
+}
+
+const ofFolders: Maintenance = {
   backUp: makeBackup,
   restore: restoreBackup,
   check: checkData,
   forgetDamaged,
+};
+
+const of = (data: DataLocation) => (isPostgres(data) ? postgresMaintenance : ofFolders);
+
+/** Backup, restore and check of a data folder; on PostgreSQL these are refused, with what to use in their place. */
+export const maintenance: Maintenance = {
+  backUp: (options) => of(options.data).backUp(options),
+  restore: (options) => of(options.data).restore(options),
+  check: (data, onStep) => of(data).check(data, onStep),
+  forgetDamaged: (data) => of(data).forgetDamaged(data),
 };

@@ -14,7 +14,7 @@ export const attacks: readonly Attack[] = [
     against: 'quotas',
     startsAgain: true,
     metBy:
-      'a filter has 1 KiB, guests together 100 sessions and a quota of bytes (engines/embedded/mqtt/mqtt-usage.ts)',
+      'a filter has 1 KiB, guests together 100 sessions and a quota of bytes (engines/shared/mqtt/mqtt-usage.ts)',
     run: async (target) => {
       for (let n = 0; n < 20 && !target.isOver(); n += 1) {
         const { socket } = await signIn(target, { clientId: `fills-${n}`, clean: false });
@@ -30,7 +30,7 @@ export const attacks: readonly Attack[] = [
     name: 'leaves sessions behind for which everything is to be kept, each with a thousand filters',
     against: 'memory',
     startsAgain: true,
-    metBy: 'a filter is held once and judged once for each user (engines/embedded/mqtt/mqtt-filter-index.ts)',
+    metBy: 'a filter is held once and judged once for each user (engines/shared/mqtt/mqtt-filter-index.ts)',
     run: async (target) => {
       const wild = Array.from({ length: 1_000 }, (_, n) => ({
         topic: n < 30 ? `${'+/'.repeat(n)}#` : `${'+/'.repeat(n % 30)}${n}/#`,

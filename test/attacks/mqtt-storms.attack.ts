@@ -63,7 +63,7 @@ export const attacks: readonly Attack[] = [
     against: 'quotas',
     by: 'user',
     startsAgain: true,
-    metBy: 'retained bytes have a quota a user (engines/embedded/mqtt/mqtt-usage.ts)',
+    metBy: 'retained bytes have a quota a user (engines/shared/mqtt/mqtt-usage.ts)',
     run: async (target) => {
       const { username, password } = target;
       const long = 'x'.repeat(16_000);

@@ -19,7 +19,7 @@ const tiny = {
 };
 
 test('many small chunks read as a sorted array does', { timeout: 1_800_000 }, async (t) => {
-  const { PATH, DUNDUN_TEST_SEED, DUNDUN_TEST_LONG } = process.env;
+  const { PATH, DUNDUN_TEST_SEED, DUNDUN_TEST_LONG, DUNDUN_TEST_POSTGRES } = process.env;
   const run = new Running(
     [
       process.execPath,
@@ -27,7 +27,12 @@ test('many small chunks read as a sorted array does', { timeout: 1_800_000 }, as
       join(root, 'test/support/tight-limits.ts'),
       join(root, 'test/laws/chunk-model.suite.ts'),
     ],
-    { settings: { PATH, DUNDUN_TEST_SEED, DUNDUN_TEST_LONG, DUNDUN_TEST_LIMITS: JSON.stringify(tiny) } },
+    {
+      settings: {
+        ...{ PATH, DUNDUN_TEST_SEED, DUNDUN_TEST_LONG, DUNDUN_TEST_POSTGRES },
+        DUNDUN_TEST_LIMITS: JSON.stringify(tiny),
+      },
+    },
   );
   const { code } = await run.exit;
   t.diagnostic(/properties: .*/.exec(run.stdout)?.[0] ?? '');

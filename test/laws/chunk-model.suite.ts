@@ -1,17 +1,17 @@
 // The store with such small limits that a few datapoints make many chunks, merges and steps. chunk-model.process.test.ts
 // runs it in a process that has these limits in each thread.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Caller } from '../../src/domain/callers/caller.ts';
 import { datapointsOf } from '../../src/domain/datapoints/columns.ts';
 import { orderOf, type StoredValue } from '../../src/domain/datapoints/datapoint.ts';
 import type { SeriesCursor } from '../../src/domain/ports/series.ts';
-import type { EmbeddedEngine } from '../../src/engines/embedded/embedded-engine.ts';
-import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
+import { databaseFile } from '../../src/engines/embedded/database/connection.ts';
+import { PostgresDatabase } from '../../src/engines/postgres/database/postgres-database.ts';
+import { engines, type OpenedEngine } from '../storage/engines.ts';
 import { batchOf, type StoredPoint, sorted, timeOf } from '../support/points.ts';
 import { properties } from '../support/properties.ts';
 
@@ -50,38 +50,49 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ reopen: true } as const) },
 );
 
-test('many small chunks read as a sorted array does, whatever is sealed, merged, removed and corrected meanwhile', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'dundun-chunks-'));
-  let opened = await openEmbeddedEngine(folder);
-  let sensor = 0;
-  const property = fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 20 }), async (actions) => {
-    const run = new Run(opened, ++sensor);
-    for (const one of actions) {
-      if ('push' in one) await run.push(one.push, one.chars);
-      else if ('seal' in one) await opened.writer.seal();
-      else if ('before' in one) await run.removeBefore(one.before);
-      else if ('removal' in one) await run.remove(one.removal);
-      else if ('correct' in one) await run.correct(one.correct, one.chars, one.whileSealing);
-      else if ('query' in one) {
-        const sealing = one.whileSealing ? opened.writer.seal() : undefined;
-        await run.compare(one.query);
-        await sealing;
-      } else {
-        await opened.close();
-        opened = await openEmbeddedEngine(folder);
-        run.opened = opened;
+for (const { name, open } of engines) {
+  test(`many small chunks read as a sorted array does, whatever is sealed, merged, removed and corrected meanwhile, on ${name}`, async () => {
+    const opened = await open();
+    let sensor = 0;
+    const property = fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 20 }), async (actions) => {
+      const run = new Run(opened, ++sensor);
+      for (const one of actions) {
+        if ('push' in one) await run.push(one.push, one.chars);
+        else if ('seal' in one) await opened.seal();
+        else if ('before' in one) await run.removeBefore(one.before);
+        else if ('removal' in one) await run.remove(one.removal);
+        else if ('correct' in one) await run.correct(one.correct, one.chars, one.whileSealing);
+        else if ('query' in one) {
+          const sealing = one.whileSealing ? opened.seal() : undefined;
+          await run.compare(one.query);
+          await sealing;
+        } else await opened.reopen();
       }
+      await run.compare({ descending: false, limit: 7 });
+      await run.assertNoOverlap();
+    });
+    try {
+      await fc.assert(property, properties({ factor: 0.2 }));
+    } finally {
+      await opened.close();
     }
-    await run.compare({ descending: false, limit: 7 });
-    run.assertNoOverlap();
   });
-  try {
-    await fc.assert(property, properties({ factor: 0.2 }));
-  } finally {
-    await opened.close();
-    await rm(folder, { recursive: true, force: true });
+}
+
+/** The spans of a sensor's chunks, in their order. */
+async function spansOf({ data }: OpenedEngine, sensor: number): Promise<readonly { first: number; last: number }[]> {
+  const sql = `SELECT first, last FROM chunk WHERE sensor = ${sensor} ORDER BY first, last, id`;
+  if (data.startsWith('postgres:')) {
+    const database = new PostgresDatabase(data);
+    const spans = await database.query<{ first: number; last: number }>(sql);
+    await database.close();
+    return spans;
   }
-});
+  const database = new DatabaseSync(join(data, databaseFile), { readOnly: true });
+  const spans = database.prepare(sql).all();
+  database.close();
+  return spans as unknown as readonly { first: number; last: number }[];
+}
 
 type RemovalOfModel = typeof removal extends fc.Arbitrary<infer R> ? R : never;
 
@@ -96,7 +107,7 @@ function seen(point: StoredPoint): Seen {
 }
 
 class Run {
-  opened: EmbeddedEngine;
+  readonly opened: OpenedEngine;
   readonly #sensor: number;
   #model: StoredPoint[] = [];
   #last: StoredPoint | undefined;
@@ -106,7 +117,7 @@ class Run {
   #isLastRemoved = false;
   #count = 0;
 
-  constructor(opened: EmbeddedEngine, sensor: number) {
+  constructor(opened: OpenedEngine, sensor: number) {
     this.opened = opened;
     this.#sensor = sensor;
   }
@@ -125,8 +136,8 @@ class Run {
 
   /** Beside sealing first, which is in its way, and then until nothing goes any more. */
   async removeBefore(beforeMs: number): Promise<void> {
-    const { series, writer } = this.opened;
-    const sealing = writer.seal();
+    const { series } = this.opened;
+    const sealing = this.opened.seal();
     await series.removeBefore(this.#sensor, beforeMs);
     await sealing;
     while ((await series.removeBefore(this.#sensor, beforeMs)) > 0);
@@ -136,7 +147,7 @@ class Run {
 
   /** Removes a range, perhaps of one value alone; beside sealing, and beside a push of later times. */
   async remove({ from, to, pick, whileSealing, pushMeanwhile }: RemovalOfModel): Promise<void> {
-    const { series, writer } = this.opened;
+    const { series } = this.opened;
     const picked = pick === undefined ? undefined : this.#model[pick % Math.max(1, this.#model.length)];
     const range = { fromMs: Math.min(from, to), toMs: Math.max(from, to), value: picked?.value };
     const isGone = (point: StoredPoint) =>
@@ -147,7 +158,7 @@ class Run {
     this.#model = this.#model.filter((point) => !isGone(point));
     // Also one that went because of its age, and was told all the same.
     if (this.#last !== undefined && isGone(this.#last)) this.#isLastRemoved = true;
-    const sealing = whileSealing ? writer.seal() : undefined;
+    const sealing = whileSealing ? this.opened.seal() : undefined;
     const removing = series.remove({ sensor: this.#sensor, ...range }, { caller });
     // Behind the range: what is pushed into it meanwhile may go or stay.
     if (pushMeanwhile) await this.push([40, 41], 3);
@@ -159,10 +170,10 @@ class Run {
   async correct(pick: number, chars: number, whileSealing: boolean): Promise<void> {
     const point = this.#model[pick % Math.max(1, this.#model.length)];
     if (point === undefined) return;
-    const { series, writer } = this.opened;
+    const { series } = this.opened;
     const value = chars > 0 ? JSON.stringify(`corrected${'y'.repeat(chars)}`) : -pick;
     const same = this.#model.filter((one) => timeOf(one) === timeOf(point));
-    const sealing = whileSealing ? writer.seal() : undefined;
+    const sealing = whileSealing ? this.opened.seal() : undefined;
     const at = { sensor: this.#sensor, atMs: timeOf(point), value };
     if (same.length > 1) assert.ok((await series.correct(at, { caller })) > 1);
     assert.equal(await series.correct({ ...at, receivedMs: point.received }, { caller }), 1);
@@ -201,13 +212,9 @@ class Run {
     else assert.ok([...this.#model, ...this.#aged].some((one) => timeOf(one) === told.at && one.value === told.value));
   }
 
-  assertNoOverlap(): void {
-    const chunks = this.opened.reader
-      .prepare('SELECT first, last FROM chunk WHERE sensor = ? ORDER BY first, last, id')
-      .all(this.#sensor);
-    for (const [index, { first }] of chunks.entries()) {
-      const before = chunks[index - 1]?.['last'] ?? -Infinity;
-      assert.ok(Number(before) <= Number(first), 'two chunks overlap');
-    }
+  async assertNoOverlap(): Promise<void> {
+    const chunks = await spansOf(this.opened, this.#sensor);
+    for (const [index, { first }] of chunks.entries())
+      assert.ok((chunks[index - 1]?.last ?? -Infinity) <= first, 'two chunks overlap');
   }
 }

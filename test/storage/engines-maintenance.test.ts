@@ -2,4 +2,6 @@
 import { engines } from './engines.ts';
 import { maintenanceSuite } from './maintenance.suite.ts';
 
-for (const engine of engines) maintenanceSuite(engine);
+for (const { maintenance, ...engine } of engines) {
+  if (maintenance !== undefined) maintenanceSuite({ ...engine, maintenance });
+}

@@ -11,7 +11,10 @@ import type { RegistryStores } from '../../src/domain/ports/registry-stores.ts';
 import type { EmbeddedEngine } from '../../src/engines/embedded/embedded-engine.ts';
 import { openEmbeddedEngine } from '../../src/engines/embedded/open.ts';
 import { maintenance } from '../../src/engines/open.ts';
+import { PostgresDatabase } from '../../src/engines/postgres/database/postgres-database.ts';
+import { openPostgresEngine } from '../../src/engines/postgres/open.ts';
 import { layEmptyDatabase, tamper } from '../support/database.ts';
+import { createDatabase, dropDatabase, withoutPostgres } from '../support/postgres.ts';
 
 type Ports = 'stores' | 'commitLog' | 'series' | 'coordination' | 'openMqttSessions' | 'usage';
 
@@ -38,11 +41,16 @@ export interface EngineOptions {
 
 export interface EngineKind {
   readonly name: string;
-  readonly maintenance: Maintenance;
+  /** Undefined where programs of the database do it. */
+  readonly maintenance?: Maintenance;
   open(options?: EngineOptions): Promise<OpenedEngine>;
 }
 
-export const engines: readonly EngineKind[] = [sqliteEngine('SQLite', ({ stores }) => stores)];
+/** That on PostgreSQL only where there is one; `npm test` says so. */
+export const engines: readonly EngineKind[] = [
+  sqliteEngine('SQLite', ({ stores }) => stores),
+  ...(withoutPostgres === false ? [{ name: 'PostgreSQL', open: openPostgres }] : []),
+];
 
 /** @param storesOf the stores that the suites use. */
 export function sqliteEngine(
@@ -50,6 +58,49 @@ export function sqliteEngine(
   storesOf: (engine: EmbeddedEngine, clock: Clock) => RegistryStores,
 ): EngineKind {
   return { name, maintenance, open: (options) => openEmbedded(storesOf, options) };
+}
+
+async function openPostgres({ clock = systemClock, ...given }: EngineOptions = {}): Promise<OpenedEngine> {
+  const url = given.data ?? (await createDatabase());
+  let engine = await openPostgresEngine(url, { clock });
+  let isOpen = true;
+  const stop = async () => {
+    if (isOpen) await engine.close();
+    isOpen = false;
+  };
+  return {
+    data: url,
+    get stores() {
+      return engine.stores;
+    },
+    get commitLog() {
+      return engine.commitLog;
+    },
+    get series() {
+      return engine.series;
+    },
+    get coordination() {
+      return engine.coordination;
+    },
+    openMqttSessions: (rules) => engine.openMqttSessions(rules),
+    usage: () => engine.usage(),
+    seal: () => engine.seal(),
+    damage: async (sensor) => {
+      const database = new PostgresDatabase(url);
+      await database.query("UPDATE chunk SET bytes = decode(repeat('00', 64), 'hex') WHERE sensor = $1", [sensor]);
+      await database.close();
+    },
+    reopen: async () => {
+      await stop();
+      engine = await openPostgresEngine(url, { clock });
+      isOpen = true;
+    },
+    stop,
+    close: async () => {
+      await stop();
+      await dropDatabase(url);
+    },
+  };
 }
 
 async function openEmbedded(

@@ -20,7 +20,11 @@ function findingsOf(reports: readonly CheckReport[]) {
   return reports.flatMap(({ findings }) => findings);
 }
 
-export function maintenanceSuite({ name, maintenance, open }: EngineKind): void {
+export function maintenanceSuite({
+  name,
+  maintenance,
+  open,
+}: EngineKind & Required<Pick<EngineKind, 'maintenance'>>): void {
   suite(`maintenance on ${name}`, () => {
     let opened: OpenedEngine;
     /** Where backups and what is restored go. */

@@ -6,9 +6,8 @@ import { type Clock, systemClock } from '../../src/base/time/clock.ts';
 import { Callers } from '../../src/domain/callers/callers.ts';
 import { Passwords } from '../../src/domain/users/passwords.ts';
 import { Users } from '../../src/domain/users/users.ts';
-import { openRegistryAlone } from '../../src/engines/embedded/open.ts';
 import { SqlUserStore } from '../../src/engines/shared/registry/accounts/user-store.ts';
-import { layDatabase, layEmptyDatabase, makeDatabase } from './database.ts';
+import { layData, openRegistryOf } from './data.ts';
 
 /** Who calls: a user by name, or `guest`, which sends no token. */
 export type As = string;
@@ -30,31 +29,25 @@ function cheapHash(): string {
   return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${salt}$${hash}`;
 }
 
-let databaseOfPeople: Promise<Buffer> | undefined;
-
 /** Lays a database with `people` into a new folder. They are the same users, made once, in all folders of a process. */
 export async function layPeople(folder: string, clock: Clock): Promise<void> {
-  databaseOfPeople ??= makeDatabase(async (made) => {
-    await layEmptyDatabase(made);
-    await addUsers(made, people, clock);
-  });
-  await layDatabase(folder, await databaseOfPeople);
+  await layData(folder, 'people', (made) => addUsers(made, people, clock));
 }
 
 /** Makes users with the shared password; `admin` in the name's place makes an admin. */
 export async function addUsers(folder: string, names: readonly string[], clock: Clock): Promise<void> {
-  const { registry, close } = await openRegistryAlone(folder);
+  const { registry, close } = await openRegistryOf(folder);
   const store = new SqlUserStore(registry);
   for (const username of names) {
     const admin = username.startsWith('admin');
     await store.create({ id: randomIds.uuid(), username, admin, createdTime: clock.now(), passwordHash: sharedHash });
   }
-  close();
+  await close();
 }
 
 /** Sets a new password beside a running server, as `dundun user password` does. */
 export async function setPassword(folder: string, username: string, newPassword: string): Promise<void> {
-  const { registry, close } = await openRegistryAlone(folder);
+  const { registry, close } = await openRegistryOf(folder);
   const store = new SqlUserStore(registry);
   await new Users({
     store,
@@ -64,20 +57,20 @@ export async function setPassword(folder: string, username: string, newPassword:
     callers: new Callers(),
     coordination: { announce: async () => {} },
   }).setPassword(username, newPassword);
-  close();
+  await close();
 }
 
 /** Takes a user out of the registry, who must own nothing. */
 export async function removeUser(folder: string, username: string): Promise<void> {
-  const { registry, close } = await openRegistryAlone(folder);
+  const { registry, close } = await openRegistryOf(folder);
   await registry.write([registry.read.deleteFrom('user').where('username', '=', username)]);
-  close();
+  await close();
 }
 
 /** Makes a user an admin, or takes it away. */
 export async function setAdmin(folder: string, username: string, admin: boolean): Promise<void> {
-  const { registry, close } = await openRegistryAlone(folder);
+  const { registry, close } = await openRegistryOf(folder);
   const admins = registry.read.updateTable('user').set({ admin: Number(admin) });
   await registry.write([admins.where('username', '=', username)]);
-  close();
+  await close();
 }

@@ -11,7 +11,7 @@ import { openDatabase } from './database.ts';
 export type Rows = Readonly<Record<string, readonly unknown[]>>;
 
 /** What housekeeping moves on its own, whatever is asked of the service; the use of a key is noted with every call. */
-const moving = new Set([
+export const movingTables: ReadonlySet<string> = new Set([
   ...[
     'log',
     'chunk',
@@ -65,7 +65,7 @@ function readRows(database: DatabaseSync): Rows {
   const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
   const names = tables.map((table) => String(table['name'])).filter((name) => !/^sqlite_/.test(name));
   const rows = names
-    .filter((name) => !moving.has(name))
+    .filter((name) => !movingTables.has(name))
     .map((name) => [name, database.prepare(`SELECT * FROM "${name}"`).all()] as const);
   const sensors = new Set(
     database

@@ -1,4 +1,4 @@
-// A whole server in process for tests: real SQLite in a new folder, free ports, a clock that only the test moves. Used
+// A whole server in process for tests: real SQLite in a new folder (or PostgreSQL, data.ts), free ports, a clock that only the test moves. Used
 // by every whole-server test; the tests of a file share one server. Every answer is compared with the OpenAPI
 // document.
 import assert from 'node:assert/strict';
@@ -16,8 +16,10 @@ import { databaseFile } from '../../src/engines/embedded/database/connection.ts'
 import type { DashboardFiles } from '../../src/http/dashboard/dashboard-files.ts';
 import { type RunningServer, readBuiltDashboard, type ServerOverrides, startServer } from '../../src/server.ts';
 import { type ApiDocument, documentedAnswers } from './api/documented-answers.ts';
+import { crashDatabaseOf, databaseOf, dataSettings, removeData } from './data.ts';
 import { openDatabase } from './database.ts';
 import { type As, layPeople, password } from './people.ts';
+import { readPostgresRows } from './postgres-rows.ts';
 import { type Rows, RowsReader } from './rows.ts';
 
 /** What a request carries; at most one of `json`, `text` and `body`. */
@@ -91,6 +93,7 @@ export class TestServer {
       await layPeople(folder, server.clock);
       await server.#start();
     } catch (error) {
+      await removeData(folder);
       await rm(folder, { recursive: true, force: true });
       throw error;
     }
@@ -117,6 +120,11 @@ export class TestServer {
   /** Goes on with what is on disk at this moment, as if the machine had lost its power, whatever the server does later. */
   async crash(): Promise<void> {
     this.#rows.close();
+    if (databaseOf(this.folder) !== undefined) {
+      await crashDatabaseOf(this.folder);
+      await this.running.close();
+      return this.#start();
+    }
     const file = join(this.folder, databaseFile);
     const now = openDatabase(this.folder);
     now.prepare('VACUUM INTO ?').run(`${file}.now`);
@@ -132,6 +140,7 @@ export class TestServer {
     this.#agent.destroy();
     this.#rows.close();
     await this.#running?.close();
+    await removeData(this.folder);
     await rm(this.folder, { recursive: true, force: true });
     assert.deepEqual(this.errors, []);
   }
@@ -199,7 +208,8 @@ export class TestServer {
   /** Everything on disk, once all that was accepted has been stored. */
   async rows(): Promise<Rows> {
     await this.running.idle();
-    return this.#rows.read();
+    const url = databaseOf(this.folder);
+    return url === undefined ? this.#rows.read() : readPostgresRows(url, this.running.engine);
   }
 
   async #start(settings: Env = {}): Promise<void> {
@@ -210,6 +220,7 @@ export class TestServer {
       // Tables of calls that are refused would be slowed down.
       DUNDUN_REFUSED_IN_ROW: 'off',
       DUNDUN_DATA_DIR: this.folder,
+      ...dataSettings(this.folder),
       ...this.#settings,
       ...settings,
     };

@@ -1,7 +1,10 @@
 // What the command line does with the data, beside a running server or without one: backup, restore, check. Each
 // engine has its own, because this depends on how the data lies on the disk. engines/open.ts gives it.
 
-/** Where an engine has its data, as the settings name it. For the embedded engine: the data folder. */
+/**
+ * Where an engine has its data, as the settings name it: the data folder, or the address of a PostgreSQL database. An address holds a
+ * password: it is not shown.
+ */
 export type DataLocation = string;
 
 /** A fault that a check found. */

@@ -9,14 +9,15 @@ import type { DataUsage } from '../../domain/datapoints/ingest/storage-quota.ts'
 import type { Engine, EngineFigures, EngineObserver } from '../../domain/ports/engine.ts';
 import type { MqttSessionRules } from '../../domain/ports/mqtt-sessions.ts';
 import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
+import type { Head } from '../shared/head/head.ts';
+import { MqttPersistence } from '../shared/mqtt/mqtt-persistence.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import type { LocalCoordination } from './coordination/local-coordination.ts';
 import { measureUsage } from './database/data-usage.ts';
 import { describeWalDamage, listWalDamages } from './database/wal/wal-damages.ts';
-import type { Head } from './head/head.ts';
 import type { SqliteCommitLog } from './log/commit-log.ts';
-import { SqliteMqttPersistence } from './mqtt/mqtt-persistence.ts';
 import { MqttQuotaReads } from './mqtt/mqtt-quota-reads.ts';
+import { SqliteMqttTables } from './mqtt/mqtt-tables.ts';
 import type { SqliteSeries } from './reads/series.ts';
 import type { SqliteWriter } from './threads/writer.ts';
 
@@ -89,13 +90,12 @@ export class EmbeddedEngine implements Engine {
     this.#close = parts.close;
   }
 
-  openMqttSessions({ guest, onRefused, onQuotaChange, ...rules }: MqttSessionRules): SqliteMqttPersistence {
+  openMqttSessions({ guest, onRefused, onQuotaChange, ...rules }: MqttSessionRules): MqttPersistence {
     const quotaReads = new MqttQuotaReads(this.reader, this.#clock);
     onQuotaChange((user) => quotaReads.forget(user));
-    return new SqliteMqttPersistence({
+    return new MqttPersistence({
       ...rules,
-      writer: this.writer,
-      reader: this.reader,
+      tables: new SqliteMqttTables({ writer: this.writer, reader: this.reader }),
       quotas: { guest, quotaOf: (user) => quotaReads.of(user), onRefused },
       clocks: rules.clocks ?? trusted(this.#clock),
       ...(this.#log && { log: this.#log }),

@@ -1,14 +1,21 @@
 // Opens the embedded engine in a data folder: locks the folder, migrates the database, starts the writer thread.
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
 import { Kysely } from 'kysely';
 import type { Log } from '../../base/log.ts';
 import { Refusal } from '../../base/refusal.ts';
+import { threadHeap } from '../../base/threads/thread-heap.ts';
 import { type Clock, systemClock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
+import { Head } from '../shared/head/head.ts';
+import { HeadLastSeen } from '../shared/head/head-last-seen.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import { sqlStores } from '../shared/registry/registry-stores.ts';
 import type { Tables } from '../shared/registry/tables.ts';
+import { SeriesEdits } from '../shared/sealing/series-edits.ts';
+import { ReaderThread } from '../shared/threads/reader-thread-client.ts';
+import { refusalOf } from '../shared/write-failure.ts';
 import { countEpoch } from './coordination/epochs.ts';
 import { LocalCoordination } from './coordination/local-coordination.ts';
 import { databaseFile, openConnection } from './database/connection.ts';
@@ -23,19 +30,15 @@ import { assertNotNewer } from './database/open-data.ts';
 import { sqliteDialect } from './database/sql-dialect.ts';
 import { secureWal, secureWalIfUnused } from './database/wal/secure-wal.ts';
 import { EmbeddedEngine } from './embedded-engine.ts';
-import { Head } from './head/head.ts';
-import { HeadLastSeen } from './head/head-last-seen.ts';
 import { SqliteCommitLog } from './log/commit-log.ts';
 import { LogFollower, sharedFollowedSeq } from './log/log-follower.ts';
 import { forgetAllRepeatedBodies } from './log/receipts.ts';
 import { SqliteSeries } from './reads/series.ts';
 import { completeRemovals } from './sealing/datapoint-removal.ts';
 import { Retention } from './sealing/retention.ts';
-import { SeriesEdits } from './sealing/series-edits.ts';
 import { moveEarlierDatapoints } from './sealing/upgrade.ts';
-import { ReaderThread } from './threads/reader-thread-client.ts';
 import { SearchThread } from './threads/search-thread-client.ts';
-import { refusalOf, SqliteWriter } from './threads/writer.ts';
+import { SqliteWriter } from './threads/writer.ts';
 
 interface OpenOptions {
   readonly clock?: Clock;
@@ -90,7 +93,7 @@ async function openOnce(folder: string, { clock = systemClock, log }: OpenOption
     const isNewest = coordination.isNewest.bind(coordination);
     const commitLog = new SqliteCommitLog({ ...stored, isNewest });
     const changes = { retention: new Retention(stored), edits: new SeriesEdits(stored) };
-    const series = new SqliteSeries({ ...stored, ...changes, longReads: new ReaderThread(path) });
+    const series = new SqliteSeries({ ...stored, ...changes, longReads: new ReaderThread(() => startReader(path)) });
     await commitLog.start();
     // What a client pushes again because of it must be stored.
     if (commitLog.damage.length > 0) await writer.write([forgetAllRepeatedBodies]);
@@ -122,6 +125,13 @@ async function openOnce(folder: string, { clock = systemClock, log }: OpenOption
     unlock();
     throw error;
   }
+}
+
+function startReader(path: string): Worker {
+  return new Worker(new URL('./threads/reader-thread.ts', import.meta.url), {
+    workerData: { path },
+    resourceLimits: threadHeap(),
+  });
 }
 
 /** @throws Refusal `storage` */

@@ -4,6 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { migratedInMemory } from '../../../src/engines/embedded/database/migrate.ts';
+import { PostgresDatabase } from '../../../src/engines/postgres/database/postgres-database.ts';
+import { createDatabase, withoutPostgres } from '../../support/postgres.ts';
 import { root } from '../../support/process.ts';
 
 const readText = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -45,6 +47,28 @@ test('ARCHITECTURE.md has each table of the database, and no other', async () =>
     .map((line) => line.split(' | ')[0]);
   const named = cells.flatMap((cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   assert.deepEqual(named.toSorted(), tables.toSorted());
+});
+
+test('ARCHITECTURE.md has each table on PostgreSQL, and no other', { skip: withoutPostgres }, async () => {
+  const database = new PostgresDatabase(await createDatabase());
+  const rows = await database.query(
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'",
+  );
+  await database.close();
+  const embedded = await migratedInMemory();
+  const shared = new Set(
+    embedded
+      .prepare("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")
+      .all()
+      .map(({ name }) => String(name)),
+  );
+  embedded.close();
+  const own = rows.map(({ name }) => String(name)).filter((name) => !shared.has(name));
+  const named = section('Tables on PostgreSQL')
+    .split('\n')
+    .flatMap((line) => (line.startsWith('| `') ? [...(line.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)] : []))
+    .map(([, name]) => name);
+  assert.deepEqual(named.filter((name) => !shared.has(name ?? '')).toSorted(), own.toSorted());
 });
 
 test('ARCHITECTURE.md has a line for each folder of src, and for no other', () => {

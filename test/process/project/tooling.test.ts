@@ -54,6 +54,16 @@ const breaches: readonly Breach[] = [
   { rule: 'engines-never-meet', file: 'src/engines/embedded/planted-other.ts', to: '../postgres/planted.ts' },
   { rule: 'engines-have-one-door', file: 'src/cli/planted-engine.ts', to: '../engines/embedded/planted.ts' },
   { rule: 'every-part-has-its-place', file: 'src/engines/embedded/planted/planted.ts', to: '../database/planted.ts' },
+  {
+    rule: 'every-part-on-postgres-has-its-place',
+    file: 'src/engines/postgres/planted/planted.ts',
+    to: '../database/planted.ts',
+  },
+  {
+    rule: 'parts-on-postgres-know-not-who-opens-them',
+    file: 'src/engines/postgres/log/planted.ts',
+    to: '../planted-door.ts',
+  },
   { rule: 'parts-know-not-who-opens-them', file: 'src/engines/embedded/log/planted.ts', to: '../planted-door.ts' },
   { rule: 'every-part-of-http-has-its-place', file: 'src/http/planted/planted.ts', to: '../server/planted.ts' },
   { rule: 'versions-know-not-who-registers-them', file: 'src/http/v2/planted-top.ts', to: '../planted-server.ts' },
@@ -99,6 +109,7 @@ function brokenOrders(): Breach[] {
   const orders = [
     { folder: 'src/domain', rule: 'know-no-later-noun', last: 'notifications' },
     { folder: 'src/engines/embedded', rule: 'knows-no-later-part', last: 'backup' },
+    { folder: 'src/engines/postgres', rule: 'on-postgres-knows-no-later-part', last: 'mqtt' },
     { folder: 'src/http', rule: 'knows-no-later-part-of-http', last: 'v2' },
   ];
   return orders.flatMap(({ folder, rule, last }) => {

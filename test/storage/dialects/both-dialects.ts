@@ -16,10 +16,10 @@ import type { RegistryStores } from '../../../src/domain/ports/registry-stores.t
 import { NodeSqliteDialect } from '../../../src/engines/embedded/database/dialect.ts';
 import { sqliteDialect } from '../../../src/engines/embedded/database/sql-dialect.ts';
 import type { EmbeddedEngine } from '../../../src/engines/embedded/embedded-engine.ts';
+import { postgresDialect } from '../../../src/engines/postgres/database/sql-dialect.ts';
 import { sqlStores } from '../../../src/engines/shared/registry/registry-stores.ts';
 import type { Sql, SqlDialect } from '../../../src/engines/shared/registry/sql-dialect.ts';
 import type { Tables } from '../../../src/engines/shared/registry/tables.ts';
-import { postgresDialect } from './postgres-dialect.ts';
 
 /** What PostgreSQL says in place of a part of a statement that SQLite says. */
 const counterparts = new WeakMap<OperationNode, OperationNode>();

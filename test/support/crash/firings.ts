@@ -13,6 +13,8 @@ const rulesEach = 3;
 /** Of one round, so that nobody has more messages than are kept. */
 const pushesMax = 40;
 const allSentMsMax = 300_000;
+/** Of messages that are not sent. */
+export const countWaiting = "SELECT count(*) AS n FROM message WHERE state <> 'sent'";
 
 export class Firings {
   readonly #provider: Server;
@@ -23,7 +25,11 @@ export class Firings {
   readonly #devices: string[] = [];
   #address = '';
 
-  constructor() {
+  readonly #waitingMessages: (server: Dundun) => Promise<number>;
+
+  /** @param waitingMessages how many messages are not sent; asks the folder unless it is said. */
+  constructor(waitingMessages = async ({ folder }: Dundun) => Number(query(folder, countWaiting)[0]?.['n'])) {
+    this.#waitingMessages = waitingMessages;
     this.#provider = createServer((request, response) => {
       let body = '';
       request.on('data', (bytes) => {
@@ -94,14 +100,15 @@ export class Firings {
   }
 
   async #allSent(server: Dundun): Promise<void> {
-    const waiting = () => query(server.folder, "SELECT count(*) AS n FROM message WHERE state <> 'sent'")[0]?.['n'];
     const isDone = async () => {
       // Asked first: what the watcher looks at later makes messages that are not there yet.
       const isSeen = /^dundun_rules_datapoints_behind 0$/m.test(await figuresOf(server));
-      return isSeen && waiting() === 0;
+      return isSeen && (await this.#waitingMessages(server)) === 0;
     };
-    const states = () =>
-      JSON.stringify(query(server.folder, 'SELECT state, reason, count(*) FROM message GROUP BY 1, 2'));
-    await until(isDone, { everyMs: 100, msMax: allSentMsMax, otherwise: () => `Messages: ${states()}` });
+    await until(isDone, {
+      everyMs: 100,
+      msMax: allSentMsMax,
+      otherwise: async () => `${await this.#waitingMessages(server)} messages wait`,
+    });
   }
 }

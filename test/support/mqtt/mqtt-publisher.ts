@@ -36,6 +36,7 @@ export class Publisher {
   #connection: MqttConnection | undefined;
   #lastId = 0;
   #stopped = false;
+  #isClosed = true;
   #onDone: () => void = () => {};
 
   constructor(options: PublisherOptions) {
@@ -45,6 +46,10 @@ export class Publisher {
   /** Messages without an answer. */
   get underWay(): number {
     return this.#underWay.size;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   get closed(): Promise<void> {
@@ -60,6 +65,10 @@ export class Publisher {
       throw new ConnectRefused(clientId, connack.returnCode);
     }
     this.#connection = connection;
+    this.#isClosed = false;
+    void connection.closed.then(() => {
+      this.#isClosed = connection === this.#connection;
+    });
     connection.onPacket = (packet) => this.#take(packet);
     for (const [id, { received }] of this.#underWay) {
       if (received) connection.send({ cmd: 'pubrel', messageId: id });

@@ -1,7 +1,8 @@
 // Checks of the log: is each row readable, do the rows follow each other without a gap, do the counters agree?
 import type { DatabaseSync } from 'node:sqlite';
-import { DamagedRow, faultIn, type LogPiece, type LogRow, logColumns, toPiece } from '../log/log.ts';
-import { faultInColumn } from '../log/publish-fingerprints.ts';
+import { faultInColumn } from '../../shared/log/fingerprint-records.ts';
+import { faultIn, type LogPiece } from '../../shared/log/log-piece.ts';
+import { DamagedRow, type LogRow, logColumns, toPiece } from '../log/log.ts';
 import type { Check } from './check.ts';
 
 const forgetFingerprints = 'Set its fingerprints to NULL; repeats of those messages may be stored twice.';

@@ -1,20 +1,5 @@
 // Translates an error of SQLite into the reasons for which a write can fail.
-
-export interface WriteFailure {
-  /**
-   * `exists`: an id is taken; `quota`: the message names the quota, its use and its limit; `growth`: the data may not
-   * grow; `gone`: the record that the row belongs to was removed meanwhile; `storage`: the disk refused; `unsealed`:
-   * the head is full, because sealing fails; `fenced`: the lease of this name was taken with a greater epoch;
-   * `damaged`: an edit of datapoints met damage and ended, and the message is the detail for its caller; `internal`: any
-   * other error.
-   */
-  readonly kind: 'exists' | 'quota' | 'growth' | 'gone' | 'storage' | 'unsealed' | 'fenced' | 'damaged' | 'internal';
-  readonly message: string;
-  /** The disk is full, as far as SQLite can tell. */
-  readonly isFull?: true;
-  /** A page of the database is damaged: to try again is of no use. */
-  readonly isDamaged?: true;
-}
+import type { WriteFailure } from '../../shared/write-failure.ts';
 
 const constraintUnique = new Set([1555, 2067]);
 const constraintForeignKey = 787;

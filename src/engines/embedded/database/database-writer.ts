@@ -2,7 +2,7 @@
 // thread; open.ts passes it to each part, so that no part depends on threads.
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
-import type { SeriesCorrection, SeriesRemoval } from '../../../domain/ports/series.ts';
+import type { EditOrder, EditResult } from '../../shared/sealing/edit-order.ts';
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
 
@@ -11,23 +11,6 @@ export interface Statement {
   readonly sql: string;
   readonly parameters: readonly SqlValue[];
 }
-
-/** Datapoints to be removed, and the part of the log that has some of them; 0 and 0 where none has. */
-export interface RemovalOrder extends SeriesRemoval {
-  readonly firstSeq: number;
-  readonly lastSeq: number;
-}
-
-/** A correction, and the seq of the only datapoint in the log that fits; 0 where none does. */
-export interface CorrectionOrder extends SeriesCorrection {
-  readonly seq: number;
-}
-
-/** A change of stored datapoints. */
-export type EditOrder = { readonly removal: RemovalOrder } | { readonly correction: CorrectionOrder };
-
-/** How many datapoints were removed, or fit the correction; and how many could not be read. */
-export type EditResult = readonly [count: number, unreadable: number];
 
 /** Every write of the service goes through it; all that waits when a commit begins goes into that commit. */
 export interface DatabaseWriter {

@@ -3,9 +3,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { countRows, type DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
-import { cutBatch, LogWriter, lastLoggedSeq } from './log.ts';
+import { toBytes } from '../../shared/log/fingerprint-records.ts';
+import { cutBatch } from '../../shared/log/log-piece.ts';
+import { LogWriter, lastLoggedSeq } from './log.ts';
 import { LogTexts } from './log-texts.ts';
-import { PublishFingerprints, toBytes } from './publish-fingerprints.ts';
+import { PublishFingerprints } from './publish-fingerprints.ts';
 import { Receipts } from './receipts.ts';
 import { ReplayBacklog } from './replay-backlog.ts';
 

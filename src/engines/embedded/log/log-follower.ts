@@ -7,7 +7,7 @@ import { limits } from '../../../config/limits.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { LogEntry } from '../../../domain/ports/commit-log.ts';
-import { noSensor } from '../../shared/log/no-sensor.ts';
+import { GatheredEntries, keyOf, logEntriesOf, type RemovedEntry } from '../../shared/log/log-entries.ts';
 import { countInBounds, DamagedRow, type LogRow, logColumns, toPiece } from './log.ts';
 
 /** Log rows read in one step; each may hold a single datapoint. */
@@ -26,11 +26,6 @@ export function sharedFollowedSeq(reader: DatabaseSync): SharedArrayBuffer {
   const followed = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT);
   new BigInt64Array(followed)[0] = BigInt(row?.['seq'] as number);
   return followed;
-}
-
-/** Identifies a sealed datapoint, which has no seq, by its content. */
-export function keyOf({ timestampMs, receivedMs, value }: Omit<LogEntry, 'seq' | 'sensor' | 'skipsRules'>): string {
-  return `${receivedMs} ${timestampMs ?? ''} ${typeof value} ${value}`;
 }
 
 export class LogFollower {
@@ -94,25 +89,16 @@ export class LogFollower {
 
   /** The next datapoints after a seq; an empty list at the end of the log. Damaged rows are passed over. */
   readAfter(seq: number): LogEntry[] {
-    const points: LogEntry[] = [];
-    let removed = 0;
+    const gathered = new GatheredEntries(seq);
     for (let behind = seq; ; ) {
       let rows = 0;
       for (const row of this.#pieces.iterate(behind) as Iterable<unknown>) {
         rows += 1;
         behind = Math.max(behind, (row as LogRow).firstSeq);
-        for (const point of this.#entriesOf(row as LogRow)) {
-          if (point.seq <= seq) continue;
-          if (!('sensor' in point)) {
-            removed += 1;
-            continue;
-          }
-          points.push(removed === 0 ? point : { ...point, removedBefore: removed });
-          removed = 0;
-        }
-        if (points.length >= limits.readStepRows) break;
+        gathered.add(this.#entriesOf(row as LogRow));
+        if (gathered.points.length >= limits.readStepRows) break;
       }
-      if (points.length > 0 || rows < rowsAtOnce) return points;
+      if (gathered.points.length > 0 || rows < rowsAtOnce) return gathered.points;
     }
   }
 
@@ -133,28 +119,9 @@ export class LogFollower {
     for (const entry of this.#entriesOf(row)) if ('sensor' in entry) yield entry;
   }
 
-  /** Of a datapoint that was removed only the seq is left. */
-  *#entriesOf(row: LogRow): Generator<LogEntry | { readonly seq: number }> {
+  *#entriesOf(row: LogRow): Generator<LogEntry | RemovedEntry> {
     const piece = toPiece(row);
     if (piece instanceof DamagedRow) return;
-    const { firstSeq, rows, texts } = piece;
-    let text = 0;
-    for (let at = 0; at < rows.length; at += rowNumbers) {
-      const seq = firstSeq + at / rowNumbers;
-      const timestampMs = rows[at + 1] as number;
-      const number = rows[at + 3] as number;
-      if (rows[at] === noSensor) {
-        yield { seq };
-        continue;
-      }
-      yield {
-        seq,
-        sensor: rows[at] as SensorKey,
-        timestampMs: Number.isNaN(timestampMs) ? undefined : timestampMs,
-        receivedMs: rows[at + 2] as number,
-        value: Number.isNaN(number) ? (texts[text++] as string) : number,
-        skipsRules: Number(this.#rulesSkipped.get(seq)?.['last_seq'] ?? 0) >= seq,
-      };
-    }
+    yield* logEntriesOf(piece, (seq) => Number(this.#rulesSkipped.get(seq)?.['last_seq'] ?? 0) >= seq);
   }
 }

@@ -4,29 +4,9 @@
 // known to the main thread alone, which has the table trimmed now and then (decision 29).
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
-import { readFingerprints } from '../../../domain/datapoints/publish-fingerprint.ts';
 import type { FingerprintTrim } from '../../../domain/ports/commit-log.ts';
+import { JoinedRecords, toBytes, toWords } from '../../shared/log/fingerprint-records.ts';
 import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
-
-const wordBytes = Uint32Array.BYTES_PER_ELEMENT;
-
-/** The column of a row: the bytes of the words. */
-export function toBytes({ buffer, byteOffset, byteLength }: Uint32Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(buffer, byteOffset, byteLength);
-}
-
-/** What is wrong with a column; undefined where nothing is. */
-export function faultInColumn(column: unknown): string | undefined {
-  if (!(column instanceof Uint8Array) || column.length % wordBytes !== 0) return 'has half a fingerprint';
-  const isWhole = readFingerprints(toWords(column), { onSession: () => {}, onPublish: () => {} });
-  return isWhole ? undefined : 'has a fingerprint that cannot be read';
-}
-
-/** A copy where the offset is not aligned; a word that is cut off is left out. */
-function toWords(bytes: Uint8Array): Uint32Array {
-  const { buffer, byteOffset, length } = bytes.byteOffset % wordBytes === 0 ? bytes : bytes.slice();
-  return new Uint32Array(buffer, byteOffset, Math.floor(length / wordBytes));
-}
 
 /** All stored records, oldest first. */
 export function* listFingerprints(database: DatabaseSync): Generator<Uint32Array> {
@@ -63,34 +43,9 @@ export class PublishFingerprints {
 
   /** Called before the log is deleted up to `seq`: moves the fingerprints to the table. */
   keep(seq: number): void {
-    const joined = new Joined((records) => this.add(records));
+    const joined = new JoinedRecords((records) => this.add(records));
     for (const { fingerprints } of this.#upTo.iterate(seq)) joined.add(fingerprints as Uint8Array);
     joined.end();
-  }
-}
-
-/** Joins records into rows of `duplicateRowBytes`, about. */
-class Joined {
-  readonly #store: (records: Uint8Array) => void;
-  #parts: Uint8Array[] = [];
-  #bytes = 0;
-
-  constructor(store: (records: Uint8Array) => void) {
-    this.#store = store;
-  }
-
-  add(records: Uint8Array): void {
-    // Words that are cut off would shift those behind them.
-    const whole = records.subarray(0, records.length - (records.length % wordBytes));
-    this.#parts.push(whole);
-    this.#bytes += whole.length;
-    if (this.#bytes >= limits.duplicateRowBytes) this.end();
-  }
-
-  end(): void {
-    if (this.#bytes > 0) this.#store(Buffer.concat(this.#parts));
-    this.#parts = [];
-    this.#bytes = 0;
   }
 }
 
@@ -113,7 +68,7 @@ export async function trimFingerprints(
     const end = rows.at(-1)?.id;
     if (end === undefined) return;
     const statements: Statement[] = [{ sql: 'DELETE FROM mqtt_fingerprint WHERE id <= ?', parameters: [end] }];
-    const joined = new Joined((records) => {
+    const joined = new JoinedRecords((records) => {
       statements.push({ sql: insertSql, parameters: [records] });
       over += records.length;
     });

@@ -1,14 +1,13 @@
-// Reads the chunks of a sensor and decodes them. Chunks of one sensor do not overlap: in the order (first, last, id)
-// each begins at or after the end of the one before. Two share a time only where more datapoints have that time than a
-// chunk holds.
+// Reads the chunks of a sensor from the table `chunk`, and decodes them.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
+import type { ChunkRange, ChunkSource, UnopenedChunk } from '../../shared/reads/chunk-source.ts';
+import { DecodedChunks } from '../../shared/reads/decoded-chunks.ts';
 import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
-import { DecodedChunks } from './decoded-chunks.ts';
 
 interface ChunkRow extends Omit<ChunkSpan, 'size'> {
   readonly bytes: Uint8Array;
@@ -21,7 +20,8 @@ interface SealedUpTo {
   readonly some: number | null;
 }
 
-export class ChunkReader {
+export class ChunkReader implements ChunkSource {
+  readonly #database: DatabaseSync;
   readonly #up: StatementSync;
   readonly #down: StatementSync;
   readonly #spans: StatementSync;
@@ -34,6 +34,7 @@ export class ChunkReader {
 
   /** @param options bytes of decoded chunks kept for later reads. */
   constructor(database: DatabaseSync, options: { readonly decodedBytesMax: number }) {
+    this.#database = database;
     this.#decoded = new DecodedChunks({ bytesMax: options.decodedBytesMax });
     const columns = 'SELECT id, first, last, count, bytes FROM chunk WHERE sensor = ?1';
     // The last chunk that begins before the range may reach into it.
@@ -58,24 +59,27 @@ export class ChunkReader {
     );
   }
 
-  /** Datapoints of the sensor up to this seq are in chunks, later ones in the log. */
+  /** In one read transaction. */
+  inSnapshot<T>(read: () => T): T {
+    this.#database.exec('BEGIN');
+    try {
+      return read();
+    } finally {
+      this.#decoded.endOfRead();
+      this.#database.exec('COMMIT');
+    }
+  }
+
   sealedSeq(sensor: number): number {
     const { all, some } = this.#sealed.get(sensor) as unknown as SealedUpTo;
     return Math.max(all, some ?? 0);
   }
 
-  /**
-   * Refuses a read whose span has a damaged chunk that sealing has set aside, rather than leave its datapoints out.
-   * @throws Refusal `damaged`
-   */
   assertNoneAside(sensor: SensorKey, { fromMs, toMs }: Omit<ChunkRange, 'received'>): void {
     const span = this.#damagedSpan.get(sensor, toMs, fromMs) as { first: number; last: number } | undefined;
     if (span !== undefined) throw this.#damaged(sensor, span, new CorruptChunk('It was set aside.'));
   }
 
-  /**
-   * The chunks that reach into a range, in ascending order. `received: false` does not decode the times of receiving.
-   */
   *readUp(sensor: SensorKey, range: ChunkRange): Generator<UnopenedChunk> {
     for (const row of this.#up.iterate(sensor, range.fromMs, range.toMs) as Iterable<unknown>) {
       const chunk = row as ChunkRow;
@@ -83,7 +87,6 @@ export class ChunkReader {
     }
   }
 
-  /** The same in descending order. */
   *readDown(sensor: SensorKey, range: ChunkRange): Generator<UnopenedChunk> {
     for (const row of this.#down.iterate(sensor, range.toMs) as Iterable<unknown>) {
       const chunk = row as ChunkRow;
@@ -96,7 +99,6 @@ export class ChunkReader {
     return { first: chunk.first, last: chunk.last, open: () => this.#decode(sensor, chunk, received) };
   }
 
-  /** The spans of a sensor's chunks that begin at or before a time, in descending order. */
   *spans(sensor: SensorKey, toMs: number): Generator<ChunkSpan> {
     for (const row of this.#spans.iterate(sensor, toMs) as Iterable<unknown>) yield row as ChunkSpan;
   }
@@ -107,15 +109,9 @@ export class ChunkReader {
     return row && decodeChunk(row.bytes);
   }
 
-  /** A chunk without its times of receiving. @throws Refusal `damaged` */
   open(sensor: SensorKey, span: ChunkSpan): Columns {
     const { bytes } = this.#bytes.get(span.id) as { bytes: Uint8Array };
     return this.#decode(sensor, { ...span, bytes }, false);
-  }
-
-  /** Called when columns that were decoded, and not copied, are no longer used. */
-  endOfRead(): void {
-    this.#decoded.endOfRead();
   }
 
   #decode(sensor: SensorKey, { id, bytes, first, last }: ChunkRow, received: boolean): Columns {
@@ -139,17 +135,4 @@ export class ChunkReader {
       { cause: new Error(`Chunk of sensor ${sensor}: ${cause.message}`, { cause }) },
     );
   }
-}
-
-/** A chunk that is decoded only when it is opened. */
-export interface UnopenedChunk extends Pick<ChunkSpan, 'first' | 'last'> {
-  /** @throws Refusal `damaged` */
-  open(): Columns;
-}
-
-/** A range of time, in milliseconds since 1970 UTC, and whether times of receiving are needed. */
-export interface ChunkRange {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly received: boolean;
 }

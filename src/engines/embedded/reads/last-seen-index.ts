@@ -3,7 +3,7 @@
 // Belongs to the search thread. Built at the first query that needs it; before each further one the main thread sends
 // what has changed in the head.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { NumberTable } from '../head/number-table.ts';
+import { NumberTable } from '../../shared/head/number-table.ts';
 
 export class LastSeenIndex {
   readonly #sensors: StatementSync;

@@ -24,13 +24,15 @@ import type {
   TextQuery,
   TextStep,
 } from '../../../domain/ports/series.ts';
+import type { Head } from '../../shared/head/head.ts';
+import { headPartFor, type NeededPart, wholeRange } from '../../shared/head/head-part.ts';
+import { keyOf } from '../../shared/log/log-entries.ts';
+import type { HeadPartRequest, LongReads } from '../../shared/reads/long-reads.ts';
+import { textStep } from '../../shared/reads/series-computations.ts';
+import { SeriesReader } from '../../shared/reads/series-reader.ts';
 import { fromColumn, type ValueColumn } from '../database/value-column.ts';
-import type { Head } from '../head/head.ts';
-import { headPartFor, type NeededPart, wholeRange } from '../head/head-part.ts';
-import { keyOf, type LogFollower } from '../log/log-follower.ts';
-import type { HeadPartRequest, LongReads } from './long-reads.ts';
-import { textStep } from './series-computations.ts';
-import { SeriesReader } from './series-reader.ts';
+import type { LogFollower } from '../log/log-follower.ts';
+import { ChunkReader } from './chunk-reader.ts';
 
 interface Row {
   readonly seq: number;
@@ -64,7 +66,7 @@ export class SqliteSeries implements Series {
     this.#follower = parts.follower;
     this.#retention = parts.retention;
     this.#edits = parts.edits;
-    this.#series = new SeriesReader(reader, { decodedBytesMax: limits.decodedBytesShortReads });
+    this.#series = new SeriesReader(new ChunkReader(reader, { decodedBytesMax: limits.decodedBytesShortReads }));
     this.#longReads = parts.longReads;
     this.#latest = reader.prepare('SELECT seq, at, stamped, received, value FROM latest WHERE sensor = ?');
   }

@@ -2,8 +2,7 @@
 // is left, or goes as a whole where nothing is. Chunks of a sensor stay in order and never overlap. Called by
 // datapoint-removal.ts and datapoint-correction.ts, in the writer thread and at start.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
-import { type Columns, type Slice, valueAt } from '../../../domain/datapoints/columns.ts';
+import { type Columns, valueAt } from '../../../domain/datapoints/columns.ts';
 import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { SeriesCorrection, SeriesRemoval } from '../../../domain/ports/series.ts';
@@ -11,10 +10,10 @@ import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 import { gather } from '../../shared/codec/gathering.ts';
 import { cutForChunks } from '../../shared/sealing/chunk-plan.ts';
+import { indexesOf, keptOf, lastReceivedIndex, withValue } from '../../shared/sealing/column-edits.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
 import { writeFailureOf } from '../database/database-error.ts';
 import { toColumn } from '../database/value-column.ts';
-import { isSameValue } from '../log/log-edits.ts';
 import { ChunkWriter, chunkColumns, chunkParameters } from './chunk-writer.ts';
 
 /** A place between two chunks of a sensor, in their order. */
@@ -199,10 +198,7 @@ export class ChunkEdits {
       if (chunk === undefined) break;
       after = chunk;
       const columns = decodeChunk(this.#bytes.get(chunk.id)?.['bytes'] as Uint8Array);
-      const end = upperBound(columns.at, atMs, 0, columns.count);
-      for (let index = lowerBound(columns.at, atMs, 0, end); index < end; index++) {
-        if (receivedMs === undefined || columns.received[index] === receivedMs) found.push({ chunk, columns, index });
-      }
+      for (const index of indexesOf(columns, { atMs, receivedMs })) found.push({ chunk, columns, index });
     }
     if (Number(this.#aside.get(sensor, atMs, atMs)?.['count']) > 0) throw new CorruptChunk('It was set aside.');
     return found;
@@ -216,12 +212,7 @@ export class ChunkEdits {
       const stamped = columns.stamped[index] as number;
       this.#setLatest.run(latest.at, stamped, latest.received, toColumn(value), sensor);
     }
-    const values = columns.values.slice();
-    const texts = new Map(columns.texts);
-    texts.delete(index);
-    values[index] = typeof value === 'number' ? value : Number.NaN;
-    if (typeof value === 'string') texts.set(index, value);
-    this.#replace(sensor, chunk, { ...columns, values, texts: texts.size === 0 ? undefined : texts });
+    this.#replace(sensor, chunk, withValue(columns, index, value));
   }
 
   #lastReceived(
@@ -231,10 +222,7 @@ export class ChunkEdits {
     for (const { id } of this.#newest.iterate(sensor)) {
       const columns = unreadable.has(Number(id)) ? undefined : this.#decodeWhole(Number(id));
       if (columns === undefined) continue;
-      let index = 0;
-      for (let n = 1; n < columns.count; n++)
-        if ((columns.received[n] as number) >= (columns.received[index] as number)) index = n;
-      return { columns, index };
+      return { columns, index: lastReceivedIndex(columns) };
     }
     return undefined;
   }
@@ -284,22 +272,6 @@ export class ChunkEdits {
 /** True for the errors by which SQLite tells that a page is damaged. */
 function isDamage(error: unknown): boolean {
   return writeFailureOf(error).isDamaged === true;
-}
-
-/** The datapoints that stay, as slices. */
-function keptOf(columns: Columns, { fromMs, toMs, value }: SeriesRemoval): Slice[] {
-  const { at, count } = columns;
-  const start = lowerBound(at, fromMs, 0, count);
-  const end = upperBound(at, toMs, start, count);
-  const kept: Slice[] = [];
-  let from = 0;
-  for (let index = start; index < end; index++) {
-    if (!isSameValue(valueAt(columns, index), value)) continue;
-    if (index > from) kept.push({ columns, from, to: index });
-    from = index + 1;
-  }
-  if (from < count) kept.push({ columns, from, to: count });
-  return kept;
 }
 
 /** Compares values as a column has them; those that no column type carries are blobs. */

@@ -1,6 +1,6 @@
 // Inserts chunks inside the caller's transaction.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { SealedChunk } from './seal-protocol.ts';
+import type { SealedChunk } from '../../shared/sealing/sealed-sensor.ts';
 
 /** The columns that are written. */
 export const chunkColumns = ['sensor', 'first', 'last', 'count', 'numbers', 'min', 'max', 'sum', 'bytes'] as const;

@@ -1,7 +1,7 @@
 // One correction of a datapoint's value, in the log or in its chunk, in one transaction. Run by datapoint-edits.ts in the
 // writer thread.
 import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
-import type { CorrectionOrder, EditResult } from '../database/database-writer.ts';
+import type { CorrectionOrder, EditResult } from '../../shared/sealing/edit-order.ts';
 import type { EditStatements } from './datapoint-removal.ts';
 
 export class DatapointCorrection {

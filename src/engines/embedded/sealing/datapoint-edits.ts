@@ -3,8 +3,9 @@
 // step that changes the log waits for the end of the pass, after which those datapoints are in chunks. A step that the
 // disk refused is tried again, behind the others; one that met a damaged page is not.
 import { limits } from '../../../config/limits.ts';
-import { type WriteFailure, writeFailureOf } from '../database/database-error.ts';
-import type { EditOrder, EditResult } from '../database/database-writer.ts';
+import type { EditOrder, EditResult } from '../../shared/sealing/edit-order.ts';
+import type { WriteFailure } from '../../shared/write-failure.ts';
+import { writeFailureOf } from '../database/database-error.ts';
 import { PassUnderWay } from './chunk-edits.ts';
 import { DatapointCorrection } from './datapoint-correction.ts';
 import { DatapointRemoval, type EditStatements } from './datapoint-removal.ts';

@@ -4,10 +4,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
+import type { SeqSpan } from '../../shared/log/piece-edits.ts';
+import type { EditResult, RemovalOrder } from '../../shared/sealing/edit-order.ts';
 import { writeFailureOf } from '../database/database-error.ts';
-import type { EditResult, RemovalOrder } from '../database/database-writer.ts';
 import { fromColumn, toColumn, type ValueColumn } from '../database/value-column.ts';
-import { LogEdits, type SeqSpan } from '../log/log-edits.ts';
+import { LogEdits } from '../log/log-edits.ts';
 import { forgetRepeatedBodies } from '../log/receipts.ts';
 import { ChunkReader } from '../reads/chunk-reader.ts';
 import { ChunkEdits, type ChunkPlace, DamagedPage } from './chunk-edits.ts';

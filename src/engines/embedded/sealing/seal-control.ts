@@ -2,7 +2,8 @@
 // units one by one, and retries later where the disk refused.
 import type { Worker } from 'node:worker_threads';
 import { limits } from '../../../config/limits.ts';
-import { type WriteFailure, writeFailureOf } from '../database/database-error.ts';
+import type { WriteFailure } from '../../shared/write-failure.ts';
+import { writeFailureOf } from '../database/database-error.ts';
 import type { DatapointWriter } from '../log/datapoint-writer.ts';
 import type { SealerCommand, SealerMessage, SealUnit } from './seal-protocol.ts';
 import type { SealWriter } from './seal-writer.ts';

@@ -1,22 +1,6 @@
 // Messages between the sealer thread and the writer thread.
-import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
-import type { WrittenChunk } from '../../shared/sealing/written-chunk.ts';
-import type { WriteFailure } from '../database/database-error.ts';
-
-/** A chunk to be inserted, with the key of its sensor. */
-export interface SealedChunk extends WrittenChunk {
-  readonly sensor: number;
-}
-
-/** The last datapoint of a sensor. */
-export interface SealedLatest {
-  readonly sensor: number;
-  readonly seq: number;
-  readonly at: number;
-  readonly stamped: number;
-  readonly received: number;
-  readonly value: StoredValue;
-}
+import type { SealedChunk, SealedLatest } from '../../shared/sealing/sealed-sensor.ts';
+import type { WriteFailure } from '../../shared/write-failure.ts';
 
 /** To the writer: what it stores in one transaction. */
 export interface SealUnit {

@@ -2,11 +2,12 @@
 // change the table `chunk`. A datapoint is read from one place only: while a pass is under way, the row of `sealing` says which sensors
 // are read from chunks already; after the pass, the counter `sealed_seq` says so for all sensors.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { SealedLatest } from '../../shared/sealing/sealed-sensor.ts';
 import { toColumn } from '../database/value-column.ts';
 import type { DatapointWriter } from '../log/datapoint-writer.ts';
 import { forgetAllRepeatedBodies } from '../log/receipts.ts';
 import { ChunkWriter } from './chunk-writer.ts';
-import type { SealedLatest, SealUnit } from './seal-protocol.ts';
+import type { SealUnit } from './seal-protocol.ts';
 
 export class SealWriter {
   readonly #database: DatabaseSync;

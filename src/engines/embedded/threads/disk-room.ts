@@ -4,7 +4,8 @@
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
-import { type WriteFailure, writeFailureOf } from '../database/database-error.ts';
+import type { WriteFailure } from '../../shared/write-failure.ts';
+import { writeFailureOf } from '../database/database-error.ts';
 import { DiskReserve } from '../database/disk-reserve.ts';
 import { WalBounds } from '../database/wal-bounds.ts';
 import type { ReserveState } from './writer-protocol.ts';

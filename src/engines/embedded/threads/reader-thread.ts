@@ -6,19 +6,20 @@ import { Refusal } from '../../../base/refusal.ts';
 import { lowerPriority, niceness } from '../../../base/threads/thread-priority.ts';
 import { limits } from '../../../config/limits.ts';
 import { buffersOf } from '../../../domain/datapoints/columns.ts';
+import type { Reads } from '../../shared/reads/long-reads.ts';
+import { aggregateStep, downsampleStep, textStep } from '../../shared/reads/series-computations.ts';
+import { SeriesReader } from '../../shared/reads/series-reader.ts';
+import type { ReadRequest, ReadResponse, ReleasedText } from '../../shared/threads/reader-protocol.ts';
+import { TextBufferPool } from '../../shared/threads/text-buffers.ts';
 import { openConnection } from '../database/connection.ts';
-import type { Reads } from '../reads/long-reads.ts';
-import { aggregateStep, downsampleStep, textStep } from '../reads/series-computations.ts';
-import { SeriesReader } from '../reads/series-reader.ts';
-import type { ReadRequest, ReadResponse, ReleasedText } from './reader-protocol.ts';
-import { TextBufferPool } from './text-buffers.ts';
+import { ChunkReader } from '../reads/chunk-reader.ts';
 
 if (parentPort === null) throw new Error('The reader runs in a thread of its own.');
 lowerPriority(niceness.reading);
 const port = parentPort;
 const { path } = workerData as { path: string };
 const database = openConnection(path, { readOnly: true, cacheBytes: limits.pageCacheBytesPassing });
-const series = new SeriesReader(database, { decodedBytesMax: limits.decodedBytesMax });
+const series = new SeriesReader(new ChunkReader(database, { decodedBytesMax: limits.decodedBytesMax }));
 const texts = new TextBufferPool();
 
 port.on('message', (message: ReadRequest | ReleasedText) => {

@@ -2,12 +2,13 @@
 // ones are served in turns by caller. The queue is bounded, in total and for each caller; a thread that does not answer
 // is replaced.
 import { Worker } from 'node:worker_threads';
-import { Refusal } from '../../../base/refusal.ts';
+import type { Refusal } from '../../../base/refusal.ts';
 import { threadHeap } from '../../../base/threads/thread-heap.ts';
 import { limits } from '../../../config/limits.ts';
+import type { HeadLastSeen } from '../../shared/head/head-last-seen.ts';
 import type { SearchOptions } from '../../shared/registry/registry.ts';
+import { SearchQueue, searchRefusal, searchTooLong } from '../../shared/registry/search-queue.ts';
 import type { SqlValue } from '../database/database-writer.ts';
-import type { HeadLastSeen } from '../head/head-last-seen.ts';
 import type { SearchRequest, SearchResponse } from './search-protocol.ts';
 
 interface Search extends SearchOptions {
@@ -20,9 +21,7 @@ interface Search extends SearchOptions {
 export class SearchThread {
   readonly #path: string;
   readonly #lastSeen: HeadLastSeen;
-  /** Waiting searches by caller; the first caller is the next to be served. */
-  readonly #waiting = new Map<string, Search[]>();
-  #waitingCount = 0;
+  readonly #waiting = new SearchQueue<Search>();
   #running: (Search & { readonly id: number; readonly timer: NodeJS.Timeout }) | undefined;
   #worker: Worker | undefined;
   #lastId = 0;
@@ -41,18 +40,13 @@ export class SearchThread {
     options: SearchOptions,
   ): Promise<readonly unknown[]> {
     if (this.#isClosed) return Promise.reject(stopping());
-    const { caller } = options;
-    const own = this.#waiting.get(caller);
-    const ownCount = own?.length ?? 0;
-    const isFull = this.#waitingCount >= limits.searchesWaitingMax;
-    if (ownCount >= limits.searchesPerCallerMax || (isFull && !this.#freeSlotFor(ownCount))) {
-      return Promise.reject(tooMany());
+    try {
+      this.#waiting.assertRoom(options.caller);
+    } catch (error) {
+      return Promise.reject(error);
     }
     return new Promise((resolve, reject) => {
-      const search = { ...query, ...options, resolve, reject };
-      if (own === undefined) this.#waiting.set(caller, [search]);
-      else own.push(search);
-      this.#waitingCount += 1;
+      this.#waiting.add({ ...query, ...options, resolve, reject });
       this.#startNext();
     });
   }
@@ -62,36 +56,17 @@ export class SearchThread {
     this.#hasMoved = true;
   }
 
-  /** Refuses the last search of the caller with the most, if that has more than the new search's caller would have. */
-  #freeSlotFor(ownCount: number): boolean {
-    let most: Search[] | undefined;
-    for (const searches of this.#waiting.values()) {
-      if (searches.length > (most?.length ?? ownCount + 1)) most = searches;
-    }
-    const last = most?.pop();
-    if (last === undefined) return false;
-    this.#waitingCount -= 1;
-    last.reject(tooMany());
-    return true;
-  }
-
   async close(): Promise<void> {
     this.#isClosed = true;
     const worker = this.#worker;
     this.#end(stopping());
-    for (const searches of this.#waiting.values()) for (const { reject } of searches) reject(stopping());
-    this.#waiting.clear();
-    this.#waitingCount = 0;
+    this.#waiting.rejectAll(stopping());
     await worker?.terminate();
   }
 
   #startNext(): void {
     if (this.#running !== undefined) return;
-    let search = this.#takeNext();
-    while (search?.isGone?.() === true) {
-      search.reject(busy('The connection ended before the search began.'));
-      search = this.#takeNext();
-    }
+    const search = this.#waiting.next();
     if (search === undefined) return;
     this.#worker ??= this.#start();
     this.#lastId += 1;
@@ -107,18 +82,6 @@ export class SearchThread {
     this.#running = { ...search, id, timer };
     const request: SearchRequest = { id, sql, parameters, lastSeen, isMoved };
     this.#worker.postMessage(request, lastSeen === undefined ? [] : [lastSeen.buffer as ArrayBuffer]);
-  }
-
-  #takeNext(): Search | undefined {
-    const [turn] = this.#waiting;
-    if (turn === undefined) return undefined;
-    const [caller, searches] = turn;
-    const search = searches.shift();
-    this.#waiting.delete(caller);
-    // The caller goes to the end of the order.
-    if (searches.length > 0) this.#waiting.set(caller, searches);
-    this.#waitingCount -= 1;
-    return search;
   }
 
   #start(): Worker {
@@ -140,13 +103,13 @@ export class SearchThread {
     clearTimeout(running.timer);
     this.#running = undefined;
     if ('rows' in response) running.resolve(response.rows);
-    else running.reject('refusal' in response ? busy(response.refusal) : new Error(response.fault));
+    else running.reject('refusal' in response ? searchRefusal(response.refusal) : new Error(response.fault));
     this.#startNext();
   }
 
   #giveUp(): void {
     const worker = this.#worker;
-    this.#end(busy('The list took too long to find. Ask with a narrower filter, or later.'));
+    this.#end(searchTooLong());
     worker?.terminate().catch(() => {});
   }
 
@@ -164,14 +127,6 @@ export class SearchThread {
   }
 }
 
-function busy(message: string): Refusal {
-  return new Refusal('busy', message, { retryAfterS: limits.busyRetryAfterS });
-}
-
-function tooMany(): Refusal {
-  return busy('More lists are asked for than can be answered. Send the request again.');
-}
-
 function stopping(): Refusal {
-  return busy('The service is stopping. Send the request again.');
+  return searchRefusal('The service is stopping. Send the request again.');
 }

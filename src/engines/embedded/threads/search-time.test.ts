@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Refusal } from '../../../base/refusal.ts';
+import { Head } from '../../shared/head/head.ts';
+import { HeadLastSeen } from '../../shared/head/head-last-seen.ts';
 import { openConnection } from '../database/connection.ts';
 import { migrate } from '../database/migrate.ts';
-import { Head } from '../head/head.ts';
-import { HeadLastSeen } from '../head/head-last-seen.ts';
 import { SearchThread } from './search-thread-client.ts';
 
 test('a search that takes too long is ended, and the next one is answered', async (t) => {

@@ -1,8 +1,9 @@
 // Messages between the main thread and the writer thread.
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
-import type { WriteFailure } from '../database/database-error.ts';
-import type { EditOrder, EditResult, Statement } from '../database/database-writer.ts';
+import type { EditOrder, EditResult } from '../../shared/sealing/edit-order.ts';
+import type { WriteFailure } from '../../shared/write-failure.ts';
+import type { Statement } from '../database/database-writer.ts';
 
 /** To the writer: one unit of work, done as a whole or not at all. */
 export type WriteRequest =

@@ -7,9 +7,10 @@ import { collectSoonAfterStart, reportReleasedBytes } from '../../../base/memory
 import { threadHeap } from '../../../base/threads/thread-heap.ts';
 import { limits } from '../../../config/limits.ts';
 import { countRows } from '../../../domain/datapoints/datapoint-batch.ts';
+import type { WriteFailure } from '../../shared/write-failure.ts';
 import { fenceCheck } from '../coordination/epochs.ts';
 import { openConnection } from '../database/connection.ts';
-import { type WriteFailure, writeFailureOf } from '../database/database-error.ts';
+import { writeFailureOf } from '../database/database-error.ts';
 import type { Statement } from '../database/database-writer.ts';
 import { FreeSpace } from '../database/free-space.ts';
 import { StatementCache } from '../database/statement-cache.ts';

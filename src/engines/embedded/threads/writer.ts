@@ -2,15 +2,14 @@
 // MQTT sessions share its commits. Bounded (I4); resolves after the commit (I1).
 
 import { Worker } from 'node:worker_threads';
-import { Refusal } from '../../../base/refusal.ts';
 import { threadHeap } from '../../../base/threads/thread-heap.ts';
-import { limits } from '../../../config/limits.ts';
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
-import { LeaseLost } from '../../../domain/lease-lost.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
-import type { WriteFailure } from '../database/database-error.ts';
-import type { DatabaseWriter, EditOrder, EditResult, Statement } from '../database/database-writer.ts';
-import { PendingRequests } from './pending-requests.ts';
+import { assertQueueHasRoom, bytesOf } from '../../shared/registry/statement-queue.ts';
+import type { EditOrder, EditResult } from '../../shared/sealing/edit-order.ts';
+import { PendingRequests } from '../../shared/threads/pending-requests.ts';
+import { refusalOf, stoppingRefusal, storageRefusal } from '../../shared/write-failure.ts';
+import type { DatabaseWriter, Statement } from '../database/database-writer.ts';
 import type { CommitOutcome, CommitReport, ReserveState, WriteRequest, WriterOptions } from './writer-protocol.ts';
 
 interface QueuedWrite {
@@ -100,14 +99,10 @@ export class SqliteWriter implements DatabaseWriter {
     options: { readonly purge?: boolean; readonly isWeighed?: boolean; readonly fence?: Fence | undefined } = {},
   ): Promise<readonly number[]> {
     const bytes = options.isWeighed === false ? 0 : bytesOf(statements);
-    // While the queue is below its bound, a unit of any size is accepted, so that a large one can be written at all.
-    // Small ones are accepted beyond it, bounded by their number.
-    const isTooMuch = bytes > limits.smallUnitBytesMax && this.#statementBytes >= limits.queueStatementBytesMax;
-    if (isTooMuch || this.#statements + statements.length > limits.queueStatementsMax) {
-      throw new Refusal('busy', 'More changes arrive than can be stored. Send the request again.', {
-        retryAfterS: limits.busyRetryAfterS,
-      });
-    }
+    assertQueueHasRoom(
+      { statements: this.#statements, bytes: this.#statementBytes },
+      { statements: statements.length, bytes },
+    );
     const { purge = false } = options;
     const fence = options.fence && { name: options.fence.name, epoch: options.fence.epoch };
     const work: WriteRequest = { id: 0, kind: 'statements', statements, purge, fence };
@@ -191,66 +186,3 @@ export class SqliteWriter implements DatabaseWriter {
     for (const { reject } of this.#waiting.takeAll()) reject(storageRefusal(cause));
   }
 }
-
-/** The error with which a failed write rejects. */
-export function refusalOf({ kind, message }: WriteFailure): Error {
-  if (kind === 'exists') return new Refusal('exists', 'This id is taken.', { cause: message });
-  if (kind === 'quota') return quotaRefusal(message);
-  if (kind === 'growth') return growthRefusal();
-  if (kind === 'gone') return new Refusal('not-found', 'The record was removed meanwhile.', { cause: message });
-  if (kind === 'fenced') return new LeaseLost(message);
-  if (kind === 'damaged') return new Refusal('damaged', message);
-  if (kind === 'unsealed') return unsealedRefusal(new Error(message));
-  return kind === 'storage' ? storageRefusal(new Error(message)) : new Error(message);
-}
-
-/** @param message `quota <kind> <used> <limit>`, raised by the triggers of migration 0017. */
-function quotaRefusal(message: string): Refusal {
-  const [, kind = '', used, limit] = message.split(' ');
-  return Refusal.ofQuota({ kind, used: Number(used), limit: Number(limit) });
-}
-
-function stoppingRefusal(): Refusal {
-  return new Refusal('busy', 'The service is stopping. Send the request again.', {
-    retryAfterS: limits.busyRetryAfterS,
-  });
-}
-
-function growthRefusal(): Refusal {
-  return new Refusal(
-    'full',
-    'There is no room for more: the data or the disk is full. Nothing of this request was stored. What is removed or made smaller makes room.',
-    { retryAfterS: limits.storageFullRetryAfterS },
-  );
-}
-
-function storageRefusal(cause: Error): Refusal {
-  return new Refusal(
-    'storage',
-    'The storage refused to write. Nothing of this request was stored; send it again later.',
-    { cause, retryAfterS: limits.storageRetryAfterS },
-  );
-}
-
-function unsealedRefusal(cause: Error): Refusal {
-  return new Refusal(
-    'storage',
-    'No more datapoints can be held until the storage can compress those it has, which fails. Nothing of this request was stored; send it again later.',
-    { cause, retryAfterS: limits.storageRetryAfterS },
-  );
-}
-
-/** Estimated bytes of statements until they are committed, without the copy in the writer thread. */
-function bytesOf(statements: readonly Statement[]): number {
-  let bytes = 0;
-  for (const { parameters } of statements) {
-    bytes += statementBytes;
-    for (const parameter of parameters) {
-      if (typeof parameter === 'string') bytes += 2 * parameter.length;
-      else if (parameter instanceof Uint8Array) bytes += parameter.length;
-    }
-  }
-  return bytes;
-}
-
-const statementBytes = 200;

@@ -78,8 +78,9 @@ export class SqlQuotaStore implements QuotaStore {
       ...({ datapoints: 'integer', bytes: 'integer' } as const),
     });
     const add = sql`INSERT INTO push_charge (device, "user", stranger, datapoints, bytes)
-      SELECT entry.device, entry.pusher, entry.stranger, entry.datapoints, entry.bytes FROM ${entries} AS entry
+      SELECT entry.device, entry.pusher, entry.stranger, sum(entry.datapoints), sum(entry.bytes) FROM ${entries} AS entry
       WHERE EXISTS (SELECT 1 FROM device WHERE key = entry.device) AND EXISTS (SELECT 1 FROM "user" WHERE key = entry.pusher)
+      GROUP BY entry.device, entry.pusher, entry.stranger
       ON CONFLICT (device, "user", stranger) DO UPDATE SET
         datapoints = push_charge.datapoints + excluded.datapoints, bytes = push_charge.bytes + excluded.bytes`;
     const daily = [...perUser].map(([user, datapoints]) =>

@@ -1,0 +1,89 @@
+// Leases as rows of the database. A lease belongs to a node; one whose node is not there any more, or was not renewed for some
+// seconds by the clock of the database, is free. Epochs grow over restarts. Whoever writes under a lease has its epoch compared in
+// the same transaction (registry-writer.ts). Membership lets one server run, so nobody has to be told of changes yet.
+
+import { limits } from '../../../config/limits.ts';
+import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
+import type { SharedCounts } from '../../../domain/ports/shared-counts.ts';
+import type { RegistryWriter } from '../registry/registry-writer.ts';
+
+const take = `INSERT INTO lease (name, holder, epoch) VALUES ($1, $2, 1)
+  ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = lease.epoch + 1
+  WHERE lease.holder IS NULL OR NOT EXISTS (
+    SELECT 1 FROM node WHERE node.id = lease.holder
+      AND node.renewed > clock_timestamp() - make_interval(secs => ${limits.nodeDeadMs / 1000}))
+  RETURNING epoch`;
+const give = 'UPDATE lease SET holder = NULL WHERE name = $1 AND holder = $2 AND epoch = $3';
+
+export class PostgresCoordination implements Coordination {
+  readonly counts: SharedCounts;
+  readonly #node: string;
+  readonly #writer: Pick<RegistryWriter, 'run'>;
+  readonly #epochs = new Map<LeaseName, number>();
+
+  constructor(parts: {
+    readonly node: string;
+    readonly writer: Pick<RegistryWriter, 'run'>;
+    readonly counts: SharedCounts;
+  }) {
+    this.#node = parts.node;
+    this.#writer = parts.writer;
+    this.counts = parts.counts;
+  }
+
+  async acquire(name: LeaseName): Promise<Lease | undefined> {
+    // Among the changes of the registry: the new holder sees everything that was written under the lease before.
+    const { rows } = await this.#writer.run((connection) =>
+      connection.query<{ epoch: number }>(take, [name, this.#node]),
+    );
+    const epoch = rows[0]?.epoch;
+    if (epoch === undefined) return undefined;
+    this.#epochs.set(name, epoch);
+    return new PostgresLease({ name, epoch }, async () => {
+      await this.#writer.run((connection) => connection.query(give, [name, this.#node, epoch]));
+    });
+  }
+
+  async announce(): Promise<void> {}
+
+  listen(): void {}
+
+  /** False where the lease was taken with a greater epoch since, as far as this process knows. */
+  isNewest({ name, epoch }: Fence): boolean {
+    return epoch >= (this.#epochs.get(name) ?? 0);
+  }
+}
+
+class PostgresLease implements Lease {
+  readonly name: LeaseName;
+  readonly epoch: number;
+  readonly #release: () => Promise<void>;
+  readonly #ended = Promise.withResolvers<void>();
+  #isHeld = true;
+
+  constructor({ name, epoch }: Fence, release: () => Promise<void>) {
+    this.name = name;
+    this.epoch = epoch;
+    this.#release = release;
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  async release(): Promise<void> {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    try {
+      await this.#release();
+    } catch {
+      // Where the database does not answer, the lease becomes free with the node's row.
+    } finally {
+      this.#ended.resolve();
+    }
+  }
+}

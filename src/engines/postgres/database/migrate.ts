@@ -1,0 +1,55 @@
+// Runs the migrations of this release. An advisory lock of the database (Kysely's) has one process run them at a time.
+import { Kysely, PostgresDialect } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import pg from 'pg';
+import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
+import { connectionSettings } from './connection-settings.ts';
+import { migrations } from './migrations/migrations.ts';
+
+/**
+ * Runs the migrations that the database lacks.
+ * @throws Refusal `conflict` where a newer release wrote it, or the server is no good for it; the error of a migration, which leaves no
+ * trace.
+ */
+export async function migrate(url: string): Promise<void> {
+  // Without the session settings: a migration may take as long as it needs.
+  const pool = new pg.Pool({ ...connectionSettings(url, 'migrations'), max: 1 });
+  pool.on('error', () => {});
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    await assertServer(pool);
+    const last = await newestUnknown(pool);
+    if (last !== undefined) {
+      const advice = 'Use that release or a later one; to go back, restore the backup made before the update';
+      throw new Refusal('conflict', `The database was written by a newer Dundun (${last}). ${advice}.`);
+    }
+    const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+    const { error } = await migrator.migrateToLatest();
+    if (error !== undefined) throw error;
+  } finally {
+    await db.destroy();
+  }
+}
+
+async function assertServer(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ version: string; encoding: string }>(
+    `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding`,
+  );
+  const { version = '0', encoding = '' } = rows[0] ?? {};
+  if (Number(version) < limits.postgresVersionMin * 10_000) {
+    throw new Refusal(
+      'conflict',
+      `The server is PostgreSQL ${Math.floor(Number(version) / 10_000)}; at least ${limits.postgresVersionMin} is needed.`,
+    );
+  }
+  if (encoding !== 'UTF8') throw new Refusal('conflict', `The database has the encoding ${encoding}; UTF8 is needed.`);
+}
+
+/** The newest migration that the database has had and this release does not know. */
+async function newestUnknown(pool: pg.Pool): Promise<string | undefined> {
+  const { rows: found } = await pool.query(`SELECT to_regclass('kysely_migration') IS NOT NULL AS "isOurs"`);
+  if (found[0]?.isOurs !== 1) return undefined;
+  const { rows } = await pool.query('SELECT name FROM kysely_migration ORDER BY name');
+  return rows.map(({ name }) => String(name)).findLast((name) => !(name in migrations));
+}

@@ -1,0 +1,12 @@
+// The history of PostgreSQL's schema: all migrations, by number. A new one is added at the end; one that has been released is
+// never changed. SQLite's are others (docs/decisions/0028).
+import type { Migration } from 'kysely/migration';
+import * as registry from './0001-registry.ts';
+import * as log from './0002-log.ts';
+import * as mqtt from './0003-mqtt.ts';
+
+export const migrations: Record<string, Migration> = {
+  '0001-registry': registry,
+  '0002-log': log,
+  '0003-mqtt': mqtt,
+};

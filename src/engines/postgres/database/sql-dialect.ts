@@ -1,0 +1,54 @@
+// What PostgreSQL says in words of its own for the stores of the registry.
+import { type SqlBool, sql } from 'kysely';
+import type { EntryType, JsonValue, Sql, SqlDialect } from '../../shared/registry/sql-dialect.ts';
+
+export const postgresDialect: SqlDialect = {
+  rows(json, columns) {
+    const entries = Object.entries(columns).map(
+      ([column, type], index) => sql`${cast(sql`entry.value ->> ${sql.lit(index)}`, type)} AS ${sql.ref(column)}`,
+    );
+    return sql`(SELECT ${sql.join(entries)}, entry.position
+      FROM jsonb_array_elements(${asJson(json)}) WITH ORDINALITY AS entry (value, position))`;
+  },
+  values: (json, type) =>
+    sql`(SELECT ${cast(sql`entry.value`, type)} AS value FROM jsonb_array_elements_text(${asJson(json)}) AS entry (value))`,
+  collected: (value) => sql`coalesce(CAST(jsonb_agg(${value}) AS text), '[]')`,
+  arrayOf: (values) => sql`jsonb_build_array(${sql.join(values)})`,
+  appended: (json, text) => sql`CAST(${asJson(json)} || to_jsonb(${text}) AS text)`,
+  jsonAt(column, path) {
+    const whole = asJson(column);
+    return jsonValue(path.length === 0 ? whole : sql`(${whole} #> CAST(ARRAY[${sql.join(path)}] AS text[]))`);
+  },
+  listEntries: (column, field) => ({
+    from: sql`jsonb_path_query(${asJson(column)}, ${sql.lit(`lax $."${field}"[*]`)}) AS entry (value)`,
+    entry: jsonValue(sql`entry.value`),
+  }),
+  contains: (column, text) => sql`${column} ILIKE ${`%${text.replaceAll(/[%_\\]/g, '\\$&')}%`} ESCAPE '\\'`,
+  greater: (one, other) => sql`greatest(${one}, ${other})`,
+  withoutIndex: (value) => value,
+  lastValuesMeet: () => {
+    // Last values lie in the head of each node, which a statement of the server cannot ask.
+    throw new Refusal('malformed', 'On PostgreSQL values cannot be filtered by yet. Filter by other fields.');
+  },
+  // The table `heard` is brought up to date before each search that asks (registry/searches.ts).
+  lastSeenMs: (deviceKey) => sql`coalesce((SELECT max(heard.received) FROM sensor
+    INNER JOIN heard ON heard.sensor = sensor.key WHERE sensor.device = ${deviceKey}), 0)`,
+};
+
+function asJson(text: Sql): Sql {
+  return sql`CAST(${text} AS jsonb)`;
+}
+
+function cast(value: Sql, type: EntryType): Sql {
+  return type === 'text' ? sql`(${value})` : sql`CAST(${value} AS bigint)`;
+}
+
+function jsonValue(value: Sql): JsonValue {
+  return {
+    isMissing: sql<SqlBool>`coalesce(jsonb_typeof(${value}), 'null') = 'null'`,
+    isText: sql<SqlBool>`jsonb_typeof(${value}) NOT IN ('number', 'null')`,
+    text: sql`(${value} #>> '{}')`,
+    isNumber: sql<SqlBool>`jsonb_typeof(${value}) = 'number'`,
+    number: sql`(CASE WHEN jsonb_typeof(${value}) = 'number' THEN CAST(${value} AS double precision) END)`,
+  };
+}

@@ -1,0 +1,66 @@
+// What every other part of the engine on PostgreSQL stands on: the connections, the tables, this process as a node, the registry and
+// coordination. Opened by open.ts.
+import { type Ids, randomIds } from '../../base/ids.ts';
+import type { Log } from '../../base/log.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
+import type { Registry } from '../shared/registry/registry.ts';
+import { sqlStores } from '../shared/registry/registry-stores.ts';
+import { Membership } from './coordination/membership.ts';
+import { PostgresCoordination } from './coordination/postgres-coordination.ts';
+import { PostgresCounts } from './coordination/postgres-counts.ts';
+import { readRefusalOf } from './database/database-error.ts';
+import { migrate } from './database/migrate.ts';
+import { PostgresDatabase } from './database/postgres-database.ts';
+import { postgresRegistry } from './registry/postgres-registry.ts';
+import { RegistryWriter } from './registry/registry-writer.ts';
+import { Searches } from './registry/searches.ts';
+
+export interface OpenOptions {
+  readonly clock: Clock;
+  readonly log?: Log | undefined;
+  readonly ids?: Ids;
+}
+
+export interface Ground {
+  readonly database: PostgresDatabase;
+  readonly membership: Membership;
+  readonly writer: RegistryWriter;
+  readonly searches: Searches;
+  readonly registry: Registry;
+  readonly stores: RegistryStores;
+  readonly coordination: PostgresCoordination;
+  /** Called after a commit that marked sensors for deletion. */
+  onPurge: () => void;
+  close(): Promise<void>;
+}
+
+/** @throws Refusal `conflict` where another server uses the database, or a newer release wrote it; `storage`. */
+export async function openGround(url: string, { clock, log, ids = randomIds }: OpenOptions): Promise<Ground> {
+  const id = ids.uuid();
+  const database = new PostgresDatabase(url, { log });
+  try {
+    await migrate(url);
+    const membership = await Membership.join(database, id);
+    const writer = new RegistryWriter({ database, writer: id });
+    const searches = new Searches(database);
+    const counts = new PostgresCounts({ database, writer, clock, databaseNowMs: membership.databaseNowMs });
+    const registry = postgresRegistry({ database, writer, searches, onPurge: () => ground.onPurge() });
+    const ground: Ground = {
+      ...{ database, membership, writer, searches, registry },
+      stores: sqlStores(registry, clock),
+      coordination: new PostgresCoordination({ node: id, writer, counts }),
+      onPurge: () => {},
+      close: async () => {
+        searches.close();
+        await writer.close();
+        await membership.close();
+        await database.close();
+      },
+    };
+    return ground;
+  } catch (error) {
+    await database.close();
+    throw readRefusalOf(error);
+  }
+}

@@ -1,0 +1,170 @@
+// Opens the log with its series: starts a writer, which fences those before it, reads what is not sealed into the head, and begins
+// to seal.
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { threadHeap } from '../../base/threads/thread-heap.ts';
+import { limits } from '../../config/limits.ts';
+import type { CommitLog } from '../../domain/ports/commit-log.ts';
+import type { Fence } from '../../domain/ports/coordination.ts';
+import type { EngineFigures } from '../../domain/ports/engine.ts';
+import type { Series } from '../../domain/ports/series.ts';
+import { Head } from '../shared/head/head.ts';
+import { HeadLastSeen } from '../shared/head/head-last-seen.ts';
+import { SeriesEdits } from '../shared/sealing/series-edits.ts';
+import { ReaderThread } from '../shared/threads/reader-thread-client.ts';
+import type { PostgresDatabase } from './database/postgres-database.ts';
+import { Appender } from './log/appender.ts';
+import { PostgresCommitLog } from './log/commit-log.ts';
+import { HeardTable } from './log/heard-table.ts';
+import { LogFollower } from './log/log-follower.ts';
+import { loadLog } from './log/log-loading.ts';
+import type { Query } from './log/log-reader.ts';
+import { LogRings } from './log/log-rings.ts';
+import { LogState } from './log/log-state.ts';
+import { LogWriter } from './log/log-writer.ts';
+import { Receipts } from './log/receipts.ts';
+import { refusalOfWork } from './log/store.ts';
+import { PostgresSeries } from './reads/series.ts';
+import { completeRemovals, DatapointEdits } from './sealing/datapoint-edits.ts';
+import { Purge } from './sealing/purge.ts';
+import { SealControl } from './sealing/seal-control.ts';
+import { StoreThread } from './threads/store-thread-client.ts';
+
+export interface LogOptions {
+  readonly url: string;
+  readonly database: PostgresDatabase;
+  /** False where the lease was taken with a greater epoch. */
+  readonly isNewest: (fence: Fence) => boolean;
+}
+
+/** Figures of the log and its reads. */
+export type LogFigures = Pick<EngineFigures, 'refusesBecause' | 'refusedWrites' | 'logDatapoints' | 'reads'>;
+
+export interface LogParts {
+  readonly commitLog: CommitLog;
+  readonly series: Series;
+  readonly figures: LogFigures;
+  /** Sentences on damage that was found at this start. */
+  readonly damage: readonly string[];
+  onDamaged: (what: string) => void;
+  onFailure: (error: Error, options: { readonly fatal: boolean }) => void;
+  onCommit: (durationMs: number) => void;
+  /** Seals all of the log now. */
+  seal(): Promise<void>;
+  /** Bytes that what is not sealed takes when it is, at most, about. */
+  readonly unsealedBytes: number;
+  /** Called after sensors were removed: their datapoints are deleted. */
+  purge(): void;
+  /** Brings the table `heard` up to date, before a search that uses it. */
+  beforeLastSeen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openLog({ url, database, isNewest }: LogOptions): Promise<LogParts> {
+  const head = new Head();
+  const lastSeen = new HeadLastSeen(head);
+  const heard = new HeardTable({ database, lastSeen });
+  const rings = new LogRings(database);
+  const writer = new LogWriter(database);
+  const state = new LogState({ head, rings, writer: () => writer.writer, beforeSealed: () => lastSeen.beforeSealed() });
+  const store = new StoreThread(url);
+  const receipts = new Receipts({ database, writer: () => writer.writer });
+  // Rows of writers before this one are complete from then on.
+  await writer.start();
+  const damage = await loadLog(database, state);
+  writer.turnTo(rings.start());
+  await database.query(
+    'DELETE FROM claim WHERE NOT EXISTS (SELECT 1 FROM log_writer WHERE log_writer.writer = claim.writer)',
+  );
+  damage.push(...(await completeRemovals(database, store)));
+  const query: Query = (sql, parameters) => database.query(sql, parameters);
+  const follower = new LogFollower({ query, index: state.index, edits: state.edits });
+  const failed = (error: Error) => parts.onFailure(error, { fatal: false });
+  const purge = new Purge({ store, state, onFailure: failed });
+  const sealing: SealControl = new SealControl({
+    store,
+    log: state,
+    countSensors: async () => (await database.query<{ n: number }>('SELECT count(*) AS n FROM sensor'))[0]?.n ?? 0,
+    onFailure: failed,
+    onDamaged: (what) => parts.onDamaged(what),
+    onEnded: () => {
+      appender.resume();
+      purge.passEnded();
+    },
+  });
+  const appender = new Appender({ state, writer, receipts, sealing });
+  const exclusively = sealing.exclusively.bind(sealing);
+  const edits = new SeriesEdits({ head, writer: new DatapointEdits({ state, appender, sealing, store }) });
+  const longReads = new ReaderThread(() => startReader(url));
+  const series = new PostgresSeries({ database, head, follower, longReads, store, edits });
+  rings.onFailure = failed;
+  receipts.onFailure = failed;
+  appender.onFenced = (error) => parts.onFailure(error, { fatal: true });
+  const parts: LogParts = {
+    commitLog: new PostgresCommitLog({ database, state, appender, follower, receipts, isNewest, exclusively }),
+    series,
+    damage,
+    figures: figuresOf({ state, writer, appender, sealing, series }),
+    onDamaged: () => {},
+    onFailure: () => {},
+    onCommit: () => {},
+    seal: () =>
+      sealing.seal().catch((error) => {
+        throw refusalOfWork(error);
+      }),
+    get unsealedBytes() {
+      return head.rows * limits.sealedRowBytes + head.textChars * limits.sealedCharBytes;
+    },
+    purge: () => purge.begin(),
+    beforeLastSeen: () => heard.update(),
+    close: async () => {
+      // A database that does not answer is not waited for: what it has of the last commit is not acknowledged.
+      await Promise.race([appender.close(), delay(limits.postgresConnectMs, undefined, { ref: false })]);
+      await Promise.all([sealing.close(), purge.close(), store.close()]);
+      await series.close();
+      await receipts.close();
+      await writer.close();
+      await appender.close();
+    },
+  };
+  appender.onCommit = (durationMs) => parts.onCommit(durationMs);
+  sealing.start();
+  purge.start();
+  return parts;
+}
+
+function startReader(url: string): Worker {
+  return new Worker(new URL('./threads/reader-thread.ts', import.meta.url), {
+    workerData: { url },
+    resourceLimits: threadHeap(),
+  });
+}
+
+function figuresOf({
+  state,
+  writer,
+  appender,
+  sealing,
+  series,
+}: {
+  readonly state: LogState;
+  readonly writer: LogWriter;
+  readonly appender: Appender;
+  readonly sealing: SealControl;
+  readonly series: PostgresSeries;
+}): LogFigures {
+  return {
+    get refusesBecause() {
+      if (writer.refusesBecause !== undefined) return writer.refusesBecause;
+      const isFull = sealing.failure !== undefined && state.isHeadFull;
+      return isFull ? 'no more datapoints are taken until those there are can be compressed' : undefined;
+    },
+    get refusedWrites() {
+      return appender.refused;
+    },
+    get logDatapoints() {
+      return state.rows;
+    },
+    reads: series.reads,
+  };
+}

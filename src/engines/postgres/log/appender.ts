@@ -1,0 +1,233 @@
+// Commits what is appended, one commit after the other: all that waits goes into the next one, up to a bound. What is committed
+// is in the head before anybody is answered. Commits wait where the head is full (I4).
+import { limits } from '../../../config/limits.ts';
+import { countRows, type DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
+import { refusalOf, stoppingRefusal, storageRefusal, type WriteFailure } from '../../shared/write-failure.ts';
+import { writeRefusalOf } from '../database/database-error.ts';
+import type { LogEdit } from './log-edits.ts';
+import { type CorrectionEntry, encodeBatch, encodeEdit, joinBatches, type RemovalEntry } from './log-row.ts';
+import type { LogState } from './log-state.ts';
+import { type AppendedRow, type Beside, type LogWriter, WriterFenced } from './log-writer.ts';
+import type { Receipts } from './receipts.ts';
+
+/** An edit of datapoints in the log. */
+export interface AppendedEdit {
+  readonly entry: { readonly removal: RemovalEntry } | { readonly correction: CorrectionEntry };
+  /** Called just before it is appended: statements that belong into its commit. */
+  readonly beside: (place: { readonly writer: number; readonly seq: number }) => Beside;
+  /** The same, of what is numbered here. */
+  readonly edit: (upToSeq: number) => LogEdit;
+}
+
+interface Queued {
+  readonly batch?: DatapointBatch;
+  readonly edit?: AppendedEdit;
+  readonly resolve: (firstSeq: number) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** What the appender asks of sealing. */
+interface Sealing {
+  readonly failure: WriteFailure | undefined;
+  readonly isBehind: boolean;
+  begin(): void;
+  committed(): void;
+}
+
+export class Appender {
+  readonly #state: LogState;
+  readonly #writer: LogWriter;
+  readonly #receipts: Receipts;
+  readonly #sealing: Sealing;
+  /** Bounded by those who append: the writer of ingest, and edits in turns. */
+  readonly #queue: Queued[] = [];
+  #running: Promise<void> | undefined;
+  #isClosed = false;
+  #wasCatchingUp = false;
+  #refused = 0;
+  onCaughtUp: () => void = () => {};
+  /** Called with the duration of each commit, for the metrics. */
+  onCommit: (durationMs: number) => void = () => {};
+  /** Called when nothing can be appended any more. */
+  onFenced: (error: Error) => void = () => {};
+
+  constructor(parts: {
+    readonly state: LogState;
+    readonly writer: LogWriter;
+    readonly receipts: Receipts;
+    readonly sealing: Sealing;
+  }) {
+    this.#state = parts.state;
+    this.#writer = parts.writer;
+    this.#receipts = parts.receipts;
+    this.#sealing = parts.sealing;
+    parts.writer.onAway = () => this.#refuseAll();
+  }
+
+  /** True while sealing is behind: batches of more than `catchUpDatapointsMax` datapoints wait. */
+  get isCatchingUp(): boolean {
+    const { isBehind, failure } = this.#sealing;
+    return isBehind && failure === undefined && !this.#isClosed;
+  }
+
+  /** Commits refused since the start, because the database refused or sealing failed. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** @returns the seq of the first datapoint. @throws Refusal `storage`, `busy` */
+  append(batch: DatapointBatch): Promise<number> {
+    return this.#add({ batch });
+  }
+
+  /** @throws Refusal `storage`, `busy` */
+  async appendEdit(edit: AppendedEdit): Promise<void> {
+    await this.#add({ edit });
+  }
+
+  /** Sealing has ended a pass, whole or not: what waited for it may go on. */
+  resume(): void {
+    this.#tellCaughtUp();
+    this.#run();
+  }
+
+  /** Finishes what is queued, as far as it need not wait. */
+  async close(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+    this.#isClosed = true;
+    for (const { reject } of this.#queue.splice(0)) reject(stoppingRefusal());
+    this.#tellCaughtUp();
+  }
+
+  #add(work: Pick<Queued, 'batch' | 'edit'>): Promise<number> {
+    if (this.#isClosed) return Promise.reject(stoppingRefusal());
+    if (this.#writer.isAway) return Promise.reject(this.#awayRefusal());
+    return new Promise((resolve, reject) => {
+      // An edit goes first: sealing, for which batches may wait, waits for it.
+      if (work.edit === undefined) this.#queue.push({ ...work, resolve, reject });
+      else this.#queue.unshift({ ...work, resolve, reject });
+      this.#run();
+    });
+  }
+
+  /** The database cannot be reached: what waits is refused, and what is under way waits until its outcome is known. */
+  #refuseAll(): void {
+    for (const { reject } of this.#queue.splice(0)) reject(this.#awayRefusal());
+  }
+
+  #awayRefusal(): Error {
+    this.#refused += 1;
+    return storageRefusal(new Error(this.#writer.refusesBecause ?? 'the database cannot be reached'));
+  }
+
+  #run(): void {
+    if (this.#running !== undefined || this.#queue.length === 0) return;
+    this.#running = this.#commitAll().finally(() => {
+      this.#running = undefined;
+      // What came in the meantime, unless it waits for sealing.
+      if (!this.#mustWait()) this.#run();
+    });
+  }
+
+  async #commitAll(): Promise<void> {
+    // What is appended in the same turn goes into one commit.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      if (this.#mustWait()) {
+        this.#sealing.begin();
+        return;
+      }
+      const taken = this.#take();
+      const startMs = performance.now();
+      try {
+        await this.#commit(taken);
+        this.onCommit(performance.now() - startMs);
+      } catch (error) {
+        this.#fail(taken, error as Error);
+      }
+    }
+  }
+
+  /**
+   * Work waits while the head is full, or while sealing is behind and a batch is large: this bounds the memory of the head
+   * (I4). Where sealing fails nothing waits: callers get an error instead.
+   */
+  #mustWait(): boolean {
+    const { failure, isBehind } = this.#sealing;
+    const [first] = this.#queue;
+    if (failure !== undefined || first === undefined || this.#isClosed) return false;
+    // An edit may be what sealing waits for.
+    if (first.batch === undefined) return false;
+    return this.#state.isHeadFull || (isBehind && countRows(first.batch) > limits.catchUpDatapointsMax);
+  }
+
+  /** The next edit alone, or the next batches together. */
+  #take(): Queued[] {
+    let [count, datapoints] = [0, 0];
+    for (const { batch } of this.#queue) {
+      if (batch === undefined) break;
+      datapoints += countRows(batch);
+      if (count > 0 && datapoints > limits.commitDatapointsMax) break;
+      count += 1;
+    }
+    return this.#queue.splice(0, Math.max(1, count));
+  }
+
+  async #commit(taken: readonly Queued[]): Promise<void> {
+    const [first] = taken;
+    if (first?.edit !== undefined) {
+      await this.#commitEdit(first.edit);
+      first.resolve(0);
+      return;
+    }
+    const batches = taken.map(({ batch }) => batch as DatapointBatch);
+    const batch = joinBatches(batches);
+    const count = countRows(batch);
+    const { failure } = this.#sealing;
+    if (failure !== undefined && count > 0 && this.#state.isHeadFull)
+      throw refusalOf({ kind: 'unsealed', message: failure.message });
+    const place = this.#writer.next;
+    const bytes = encodeBatch(batch, place);
+    await this.#append({ count, bytes, beside: this.#receipts.beside(batch.receipts) });
+    const firstSeq = this.#state.add(place, count);
+    if (count > 0) this.#state.addDatapoints(batch, firstSeq);
+    this.#receipts.stored(batch.receipts);
+    let seq = firstSeq;
+    for (const [n, { resolve }] of taken.entries()) {
+      resolve(seq);
+      seq += countRows(batches[n] as DatapointBatch);
+    }
+    this.#sealing.committed();
+    this.#tellCaughtUp();
+  }
+
+  async #commitEdit({ entry, beside, edit }: AppendedEdit): Promise<void> {
+    const place = this.#writer.next;
+    await this.#append({ count: 0, bytes: encodeEdit(entry, place), beside: beside(place) });
+    const firstSeq = this.#state.add(place, 0);
+    this.#state.edit(edit(firstSeq - 1));
+  }
+
+  async #append({ count, bytes, beside }: Pick<AppendedRow, 'count' | 'bytes' | 'beside'>): Promise<void> {
+    const { rings, index } = this.#state;
+    const ring = rings.turn();
+    this.#writer.turnTo(ring);
+    const { seq, writer } = this.#writer.next;
+    await this.#writer.append({ seq, position: index.nextSeq, count, bytes, beside });
+    rings.add({ ring, writer, bytes: bytes.length });
+  }
+
+  #fail(taken: readonly Queued[], error: Error): void {
+    this.#refused += 1;
+    const isFenced = error instanceof WriterFenced;
+    const refusal = isFenced ? refusalOf({ kind: 'storage', message: error.message }) : writeRefusalOf(error);
+    for (const { reject } of taken) reject(refusal);
+    if (isFenced) this.onFenced(error);
+  }
+
+  #tellCaughtUp(): void {
+    const { isCatchingUp } = this;
+    if (this.#wasCatchingUp && !isCatchingUp) this.onCaughtUp();
+    this.#wasCatchingUp = isCatchingUp;
+  }
+}

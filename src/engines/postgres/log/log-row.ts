@@ -1,0 +1,184 @@
+// The bytes of one row of the log: what one commit holds, as sections of kinds, with a checksum over all of it. Pure.
+// Byte 0 is the version; each section has a byte for its kind and four for its length; the last four bytes are the
+// checksum, which includes writer, seq and count.
+import { crc32 } from 'node:zlib';
+import { limits } from '../../../config/limits.ts';
+import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
+import {
+  countRows,
+  type DatapointBatch,
+  rangeNumbers,
+  rowNumbers,
+} from '../../../domain/datapoints/datapoint-batch.ts';
+import type { SeriesRemoval } from '../../../domain/ports/series.ts';
+import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { toBytes } from '../../shared/log/fingerprint-records.ts';
+import { countTexts, parseTexts, toNumbers } from '../../shared/log/log-piece.ts';
+import { packBatch, unpackBatch } from '../../shared/log/packed-batch.ts';
+
+const version = 1;
+const kinds = { packed: 1, plain: 2, texts: 3, fingerprints: 4, rulesSkipped: 5, removal: 6, correction: 7 } as const;
+const headBytes = 5;
+const checksumBytes = 4;
+
+/** Where a row lies: its writer, and its number among the rows of that writer. */
+export interface RowPlace {
+  readonly writer: number;
+  readonly seq: number;
+}
+
+/** Removes datapoints of the rows before it, up to these of each writer. */
+export interface RemovalEntry extends SeriesRemoval {
+  readonly upTo: readonly (readonly [writer: number, seq: number])[];
+}
+
+/** Sets the value of one datapoint: that of an index in a row. */
+export interface CorrectionEntry extends RowPlace {
+  readonly index: number;
+  readonly sensor: number;
+  readonly atMs: number;
+  readonly value: StoredValue;
+}
+
+/** What a row holds. */
+export interface LogRowContent extends Pick<DatapointBatch, 'rows' | 'texts' | 'rulesSkipped'> {
+  /** Records of MQTT publishes as bytes; undefined where there are none. */
+  readonly fingerprints: Uint8Array | undefined;
+  readonly removal: RemovalEntry | undefined;
+  readonly correction: CorrectionEntry | undefined;
+}
+
+const noRows = new Float64Array(0);
+
+/** The bytes of a row for a batch. */
+export function encodeBatch(batch: DatapointBatch, place: RowPlace): Buffer {
+  const sections: Section[] = [];
+  const { rows, texts } = batch;
+  const count = countRows(batch);
+  const packed =
+    count > 0 && count <= limits.logPackedDatapointsMax && texts.length === 0 ? packBatch(rows) : undefined;
+  if (packed !== undefined) sections.push([kinds.packed, packed]);
+  else if (count > 0) sections.push([kinds.plain, new Uint8Array(rows.buffer, rows.byteOffset, rows.byteLength)]);
+  if (texts.length > 0) sections.push([kinds.texts, Buffer.from(JSON.stringify(texts))]);
+  if (batch.publishes.length > 0) sections.push([kinds.fingerprints, toBytes(batch.publishes)]);
+  if (batch.rulesSkipped.length > 0)
+    sections.push([kinds.rulesSkipped, Buffer.from(Float64Array.from(batch.rulesSkipped).buffer)]);
+  return join(sections, place, count);
+}
+
+/** The bytes of a row that changes datapoints of rows before it. */
+export function encodeEdit(
+  edit: { readonly removal: RemovalEntry } | { readonly correction: CorrectionEntry },
+  place: RowPlace,
+): Buffer {
+  const section: Section =
+    'removal' in edit ? [kinds.removal, toJson(edit.removal)] : [kinds.correction, toJson(edit.correction)];
+  return join([section], place, 0);
+}
+
+type Section = readonly [kind: number, bytes: Uint8Array];
+
+/** JSON has no -0, so that a number goes as its eight bytes. */
+function toJson({ value, ...rest }: RemovalEntry | CorrectionEntry): Buffer {
+  const number = typeof value === 'number' ? Buffer.from(Float64Array.of(value).buffer).toString('hex') : undefined;
+  return Buffer.from(JSON.stringify({ ...rest, number, text: typeof value === 'string' ? value : undefined }));
+}
+
+function fromJson<Entry>(bytes: Uint8Array): Entry {
+  const { number, text, ...rest } = JSON.parse(Buffer.from(bytes).toString());
+  const value = number === undefined ? text : toNumbers(Uint8Array.from(Buffer.from(number, 'hex')))[0];
+  return { ...rest, ...(value !== undefined && { value }) } as Entry;
+}
+
+function join(sections: readonly Section[], place: RowPlace, count: number): Buffer {
+  const size = sections.reduce((sum, [, bytes]) => sum + headBytes + bytes.length, 1 + checksumBytes);
+  const all = Buffer.allocUnsafe(size);
+  let at = all.writeUInt8(version, 0);
+  for (const [kind, bytes] of sections) {
+    at = all.writeUInt8(kind, at);
+    at = all.writeUInt32LE(bytes.length, at);
+    all.set(bytes, at);
+    at += bytes.length;
+  }
+  all.writeUInt32LE(checksumOf(all.subarray(0, at), place, count), at);
+  return all;
+}
+
+/** Covers the place too: a row that is somewhere else is not taken for the one that belongs there. */
+function checksumOf(body: Uint8Array, { writer, seq }: RowPlace, count: number): number {
+  return crc32(body, crc32(new Uint8Array(Float64Array.of(writer, seq, count).buffer)));
+}
+
+/** @throws CorruptChunk */
+export function decodeRow(bytes: Buffer, place: RowPlace, count: number): LogRowContent {
+  const end = bytes.length - checksumBytes;
+  if (end < 1) throw new CorruptChunk(`It has ${bytes.length} bytes.`);
+  if (bytes.readUInt32LE(end) !== checksumOf(bytes.subarray(0, end), place, count))
+    throw new CorruptChunk('The checksum is wrong.');
+  if (bytes[0] !== version) throw new CorruptChunk(`It has version ${bytes[0]}, known is ${version}.`);
+  const sections = new Map<number, Buffer>();
+  for (let at = 1; at < end; ) {
+    const length = bytes.readUInt32LE(at + 1);
+    sections.set(bytes[at] as number, bytes.subarray(at + headBytes, at + headBytes + length));
+    at += headBytes + length;
+  }
+  const rows = rowsOf(sections, count);
+  const texts = sections.get(kinds.texts);
+  const skipped = sections.get(kinds.rulesSkipped);
+  const removal = sections.get(kinds.removal);
+  const correction = sections.get(kinds.correction);
+  const content = {
+    rows,
+    texts: texts === undefined ? [] : parseTexts(texts.toString()),
+    rulesSkipped: skipped === undefined ? [] : [...toNumbers(Uint8Array.from(skipped))],
+    fingerprints: sections.get(kinds.fingerprints),
+    removal: removal && fromJson<RemovalEntry>(removal),
+    correction: correction && fromJson<CorrectionEntry>(correction),
+  };
+  const due = countTexts(rows);
+  if (content.texts.length !== due) throw new CorruptChunk(`It has ${content.texts.length} texts where ${due} belong.`);
+  return content;
+}
+
+function rowsOf(sections: ReadonlyMap<number, Buffer>, count: number): Float64Array {
+  const packed = sections.get(kinds.packed);
+  if (packed !== undefined) return unpackBatch(packed, count);
+  const plain = sections.get(kinds.plain);
+  const rows = plain === undefined ? noRows : toNumbers(Uint8Array.from(plain));
+  if (rows.length !== count * rowNumbers) throw new CorruptChunk(`It has not the ${count} datapoints that it says.`);
+  return rows;
+}
+
+/** Whether no rule is evaluated for the datapoint of an index. */
+export function skipsRules(rulesSkipped: readonly number[], index: number): boolean {
+  for (let at = 0; at < rulesSkipped.length; at += rangeNumbers) {
+    const first = rulesSkipped[at] as number;
+    if (index >= first && index < first + (rulesSkipped[at + 1] as number)) return true;
+  }
+  return false;
+}
+
+/** Several batches as one, in their order. */
+export function joinBatches(batches: readonly DatapointBatch[]): DatapointBatch {
+  const [only, ...others] = batches;
+  if (only !== undefined && others.length === 0) return only;
+  const rows = new Float64Array(batches.reduce((sum, batch) => sum + batch.rows.length, 0));
+  const publishes = new Uint32Array(batches.reduce((sum, batch) => sum + batch.publishes.length, 0));
+  const rulesSkipped: number[] = [];
+  let [at, word] = [0, 0];
+  for (const batch of batches) {
+    for (const [n, number] of batch.rulesSkipped.entries())
+      rulesSkipped.push(n % rangeNumbers === 0 ? number + at / rowNumbers : number);
+    rows.set(batch.rows, at);
+    publishes.set(batch.publishes, word);
+    at += batch.rows.length;
+    word += batch.publishes.length;
+  }
+  return {
+    rows,
+    publishes,
+    rulesSkipped,
+    texts: batches.flatMap(({ texts }) => texts),
+    receipts: batches.flatMap(({ receipts }) => receipts),
+  };
+}

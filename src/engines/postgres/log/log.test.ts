@@ -1,0 +1,195 @@
+// The log on PostgreSQL where something breaks: the server, a pass of sealing, another process.
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { setLimits } from '../../../../test/support/limits.ts';
+import { batchOf, nowMs } from '../../../../test/support/points.ts';
+import { createDatabase, dropDatabase, PostgresServer, withoutPostgres } from '../../../../test/support/postgres.ts';
+import { until } from '../../../../test/support/until.ts';
+import { systemClock } from '../../../base/time/clock.ts';
+import { Caller } from '../../../domain/callers/caller.ts';
+import { PostgresDatabase } from '../database/postgres-database.ts';
+import { openPostgresEngine } from '../open.ts';
+import type { PostgresEngine } from '../postgres-engine.ts';
+import { LogWriter, WriterFenced } from './log-writer.ts';
+
+const asker = { caller: new Caller('reader') };
+
+async function values(engine: PostgresEngine, sensor: number): Promise<number[]> {
+  const { columns } = await engine.series.range({ sensor, descending: false, limit: 100_000 }, asker);
+  return [...columns.values];
+}
+
+suite('the log on PostgreSQL', { skip: withoutPostgres }, () => {
+  setLimits({ logRingBytes: 1 });
+  let url: string;
+  let database: PostgresDatabase;
+  let engine: PostgresEngine;
+
+  before(async () => {
+    url = await createDatabase();
+    database = new PostgresDatabase(url);
+    engine = await openPostgresEngine(url, { clock: systemClock });
+  });
+  after(async () => {
+    await engine?.close();
+    await database?.close();
+    await dropDatabase(url);
+  });
+
+  const reopen = async () => {
+    await engine.close();
+    engine = await openPostgresEngine(url, { clock: systemClock });
+  };
+
+  test('a pass of sealing that breaks off shows each datapoint once, and goes on where it was', async () => {
+    const sensors = Array.from({ length: 2_500 }, (_, n) => n + 1);
+    for (const timestamp of [1, 2])
+      await engine.commitLog.append(batchOf(sensors.map((sensor) => ({ sensor, timestamp, value: timestamp }))));
+    // The third unit fails: it has the sensors behind 2000.
+    await database.query('ALTER TABLE chunk ADD CONSTRAINT broken CHECK (sensor <> 2400)');
+    const whole = async () => {
+      for (const sensor of [1, 999, 1_500, 2_399, 2_400]) {
+        assert.deepEqual(await values(engine, sensor), [1, 2], `sensor ${sensor}`);
+        assert.equal((await engine.series.latest([sensor])).get(sensor)?.value, 2);
+      }
+    };
+    await assert.rejects(engine.seal());
+    const sealed = 'SELECT count(*) AS n FROM chunk';
+    assert.equal((await database.query<{ n: number }>(sealed))[0]?.n, 2_000);
+    await whole();
+    // What is in the log and in chunks is not edited.
+    const removal = { sensor: 1, fromMs: 1, toMs: 1 };
+    await assert.rejects(engine.series.remove(removal, asker));
+    await reopen();
+    await whole();
+    await database.query('ALTER TABLE chunk DROP CONSTRAINT broken');
+    await until(async () => engine.seal().then(() => true, () => false)); // biome-ignore format: short
+    assert.equal((await database.query<{ n: number }>(sealed))[0]?.n, 2_500);
+    await whole();
+    assert.equal(await engine.series.remove(removal, asker), 1);
+    assert.deepEqual(await values(engine, 1), [2]);
+  });
+
+  test('tables of the log whose rows are sealed and read are emptied, and nothing is lost', async () => {
+    const sensor = 3_001;
+    for (let n = 0; n < 12; n++) {
+      await engine.commitLog.append(batchOf([{ sensor, timestamp: n, value: n }]));
+      await engine.seal();
+      if (n % 5 === 4) await reopen();
+    }
+    const [row] = await database.query<{ rows: number }>('SELECT count(*) AS rows FROM log');
+    assert.ok((row?.rows ?? 99) <= 3, `${row?.rows} rows are left`);
+    assert.deepEqual(await values(engine, sensor), [...Array(12).keys()]);
+  });
+
+  test('a row whose bytes have changed is told and set aside, and all others are whole', async () => {
+    const sensor = 3_002;
+    for (const value of [1, 2, 3]) await engine.commitLog.append(batchOf([{ sensor, timestamp: value, value }]));
+    const damaged = `UPDATE log_TABLE SET bytes = set_byte(bytes, 5, get_byte(bytes, 5) # 1)
+      WHERE position = ${engine.commitLog.lastPosition - 1}`;
+    for (const ring of [0, 1, 2, 3]) await database.query(damaged.replace('TABLE', String(ring)));
+    await reopen();
+    const told: string[] = [];
+    engine.observe({ onDamaged: (what) => told.push(what) });
+    assert.match(told.join(), /Row \d+ of writer \d+ of the log is damaged/);
+    assert.deepEqual(await values(engine, sensor), [1, 3]);
+    await engine.seal();
+    assert.deepEqual(await values(engine, sensor), [1, 3]);
+    assert.equal((await database.query('SELECT 1 FROM damaged_log')).length, 1);
+    await engine.commitLog.append(batchOf([{ sensor, timestamp: 4, value: 4 }]));
+    await reopen();
+    assert.deepEqual(await values(engine, sensor), [1, 3, 4]);
+  });
+
+  test('however many edits there are at once, sealing has its turn', async () => {
+    const sensor = 3_003;
+    let isOver = false;
+    const editing = Promise.all(
+      [0, 1, 2, 3].map(async (n) => {
+        while (!isOver) await engine.series.remove({ sensor, fromMs: n, toMs: n }, asker);
+      }),
+    );
+    for (let n = 0; n < 5; n++) {
+      await engine.commitLog.append(batchOf([{ sensor, timestamp: 10 + n, value: n }]));
+      await engine.seal();
+    }
+    isOver = true;
+    await editing;
+    assert.deepEqual(await values(engine, sensor), [0, 1, 2, 3, 4]);
+  });
+
+  test('a writer whose fence was taken appends nothing any more, even of what it had begun', async () => {
+    const former = new LogWriter(database);
+    await former.start();
+    const row = { seq: 1, position: 1, count: 0, bytes: Buffer.from('x') };
+    await former.append(row);
+    // The engine's own writer was fenced by that start.
+    await assert.rejects(engine.commitLog.append(batchOf([{ sensor: 1 }])), { code: 'storage' });
+    const later = new LogWriter(database);
+    await later.start();
+    await assert.rejects(former.append({ ...row, seq: 2 }), WriterFenced);
+    const { rows } = (await database.query<{ rows: number }>('SELECT count(*) AS rows FROM log WHERE writer = $1', [former.writer]))[0] ?? {}; // biome-ignore format: short
+    assert.equal(rows, 1);
+    for (const writer of [former, later]) await writer.close();
+    for (const ring of [0, 1, 2, 3]) await database.query(`DELETE FROM log_${ring} WHERE bytes = 'x'`);
+    await reopen();
+  });
+});
+
+suite('a server of PostgreSQL that goes away', { skip: withoutPostgres }, () => {
+  test('loses nothing that was acknowledged, doubles nothing, and is gone on with when it is back', async () => {
+    const server = await PostgresServer.start({ isDurable: true });
+    const url = await server.createDatabase();
+    let engine = await openPostgresEngine(url, { clock: systemClock });
+    const acknowledged = new Set<number>();
+    const refused = new Set<number>();
+    let next = 0;
+    const push = async () => {
+      const value = next++;
+      try {
+        await engine.commitLog.append(batchOf([{ sensor: 1, timestamp: value, received: nowMs, value }]));
+        acknowledged.add(value);
+      } catch (error) {
+        assert.equal((error as { code?: string }).code, 'storage');
+        refused.add(value);
+      }
+    };
+    for (let round = 0; round < 3; round++) {
+      let isOver = false;
+      const pushing = Promise.all(
+        Array.from({ length: 4 }, async () => {
+          while (!isOver) {
+            await push();
+            await new Promise(setImmediate);
+          }
+        }),
+      );
+      await until(() => acknowledged.size > 20 * (round + 1));
+      await server.stopImmediately();
+      await until(() => engine.figures.refusesBecause !== undefined);
+      await push();
+      assert.ok(refused.size > round, 'while it is away');
+      await server.run();
+      const then = acknowledged.size;
+      await until(() => acknowledged.size > then + 5);
+      isOver = true;
+      await pushing;
+      assert.equal(engine.figures.refusesBecause, undefined);
+    }
+    const check = async () => {
+      const found = await values(engine, 1);
+      assert.equal(new Set(found).size, found.length, 'none is there twice');
+      for (const value of acknowledged) assert.ok(found.includes(value), `${value} was acknowledged`);
+      // What was refused was not stored.
+      for (const value of refused) assert.ok(!found.includes(value), `${value} was refused`);
+    };
+    await check();
+    await engine.close();
+    engine = await openPostgresEngine(url, { clock: systemClock });
+    await check();
+    await engine.seal();
+    await check();
+    await engine.close();
+    server.remove();
+  });
+});

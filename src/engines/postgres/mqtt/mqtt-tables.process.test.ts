@@ -1,0 +1,195 @@
+// What becomes of changes of MQTT state in PostgreSQL when the connection breaks, another process takes the sessions over, or one
+// of them is no good.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { createDatabase, dropDatabase, withoutPostgres } from '../../../../test/support/postgres.ts';
+import { until } from '../../../../test/support/until.ts';
+import { MqttPersistence } from '../../shared/mqtt/mqtt-persistence.ts';
+import { client, isRefusal, message, payloads } from '../../shared/mqtt/mqtt-runs.suite.ts';
+import { PostgresDatabase } from '../database/postgres-database.ts';
+import { PostgresMqttTables } from './mqtt-tables.ts';
+
+async function makeDatabase(t: TestContext): Promise<PostgresDatabase> {
+  const url = await createDatabase();
+  const database = new PostgresDatabase(url);
+  t.after(async () => {
+    await database.close();
+    await dropDatabase(url);
+  });
+  return database;
+}
+
+async function open(database: PostgresDatabase, run: string): Promise<MqttPersistence> {
+  const persistence = new MqttPersistence({
+    tables: new PostgresMqttTables({ database }),
+    matchesForm: () => true,
+  });
+  await persistence.setup({ id: run, counter: 0 });
+  return persistence;
+}
+
+/** An address of the same database behind a socket of the test, which can cut what goes through it. */
+async function cuttableUrl(t: TestContext, url: string): Promise<{ readonly url: string; cut(): void }> {
+  const address = new URL(url);
+  const name = '.s.PGSQL.5432';
+  const target = join(address.searchParams.get('host') ?? '', name);
+  const folder = await mkdtemp(join(tmpdir(), 'dundun-cut-'));
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    const beyond = connect(target);
+    for (const [one, other] of [
+      [socket, beyond],
+      [beyond, socket],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => {});
+      one.on('close', () => other.destroy());
+      one.pipe(other);
+    }
+  });
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  await new Promise<void>((resolve) => server.listen(join(folder, name), resolve));
+  t.after(async () => {
+    cut();
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  address.searchParams.set('host', folder);
+  return { url: address.href, cut };
+}
+
+suite('tables of MQTT on PostgreSQL', { skip: withoutPostgres }, () => {
+  test('while the connection breaks again and again, what was acknowledged is stored once, and what was refused is not', async (t) => {
+    const database = await makeDatabase(t);
+    const persistence = await open(database, 'run');
+    let isDone = false;
+    let kills = 0;
+    const killing = (async () => {
+      while (!isDone) {
+        const [killed] = await database.query<{ n: number }>(
+          `SELECT count(pg_terminate_backend(pid)) AS n FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name = 'dundun mqtt'`,
+        );
+        kills += killed?.n ?? 0;
+      }
+    })();
+    const acknowledged: string[] = [];
+    let refused = 0;
+    for (let number = 1; number <= 200 || kills < 8 || refused === 0; number++) {
+      await persistence.outgoingEnqueue({ clientId: 'c1' }, message(number)).then(
+        () => acknowledged.push(`m${number}`),
+        (error) => {
+          assert.ok(isRefusal('storage')(error), String(error));
+          refused += 1;
+        },
+      );
+    }
+    isDone = true;
+    await killing;
+    await until(() =>
+      persistence.outgoingEnqueue({ clientId: 'c1' }, message(0, { payload: 'last' })).then(
+        () => true,
+        () => false,
+      ),
+    );
+    assert.deepEqual(await payloads(persistence.outgoingStream(client)), [...acknowledged, 'last']);
+    await persistence.destroy();
+    const again = await open(database, 'next');
+    assert.deepEqual(await payloads(again.outgoingStream(client)), [...acknowledged, 'last']);
+    await again.destroy();
+  });
+
+  test('a connection that breaks during a commit leaves nobody with the wrong answer', async (t) => {
+    const url = await createDatabase();
+    const cuttable = await cuttableUrl(t, url);
+    const [direct, database] = [new PostgresDatabase(url), new PostgresDatabase(cuttable.url)];
+    t.after(async () => {
+      await Promise.all([direct.close(), database.close()]);
+      await dropDatabase(url);
+    });
+    await direct.query(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM pg_sleep(0.3); RETURN NULL; END $$`);
+    await direct.query(`CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON mqtt_message DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION slow()`);
+    const persistence = await open(database, 'run');
+    const commits = `FROM pg_stat_activity WHERE datname = current_database()
+      AND application_name = 'dundun mqtt' AND state = 'active' AND query = 'COMMIT'`;
+    const committing = () => until(async () => (await direct.query(`SELECT 1 ${commits}`)).length > 0);
+
+    // The server goes on with the commit, and nobody is there for its answer.
+    const committed = persistence.outgoingEnqueue({ clientId: 'c1' }, message(1));
+    await committing();
+    cuttable.cut();
+    await committed;
+    const ended = persistence.outgoingEnqueue({ clientId: 'c1' }, message(2));
+    const refused = assert.rejects(ended, isRefusal('storage'));
+    await committing();
+    await direct.query(`SELECT pg_terminate_backend(pid) ${commits}`);
+    await refused;
+    assert.deepEqual(await payloads(persistence.outgoingStream(client)), ['m1']);
+    await persistence.destroy();
+  });
+
+  test('a process that another has taken over from stores nothing any more', async (t) => {
+    const database = await makeDatabase(t);
+    const former = await open(database, 'former');
+    await former.outgoingEnqueue({ clientId: 'c1' }, message(1));
+    const next = await open(database, 'next');
+    await assert.rejects(former.outgoingEnqueue({ clientId: 'c1' }, message(2)), isRefusal('storage'));
+    await assert.rejects(former.storeRetained(message(3, { retain: true })), isRefusal('storage'));
+    await next.outgoingEnqueue({ clientId: 'c1' }, message(4));
+    assert.deepEqual(await payloads(next.outgoingStream(client)), ['m1', 'm4']);
+    assert.deepEqual(await payloads(next.createRetainedStream('#')), []);
+    await Promise.all([former.destroy(), next.destroy()]);
+  });
+
+  test('what PostgreSQL cannot store is refused alone', async (t) => {
+    const persistence = await open(await makeDatabase(t), 'run');
+    const [first, bad, last] = await Promise.allSettled([
+      persistence.outgoingEnqueue({ clientId: 'c1' }, message(1)),
+      persistence.outgoingEnqueue({ clientId: 'c1' }, message(2, { topic: 'a\0b' })),
+      persistence.outgoingEnqueue({ clientId: 'c1' }, message(3)),
+    ]);
+    assert.deepEqual([first?.status, bad?.status, last?.status], ['fulfilled', 'rejected', 'fulfilled']);
+    assert.deepEqual(await payloads(persistence.outgoingStream(client)), ['m1', 'm3']);
+    assert.equal(persistence.findSession('c1')?.waitingMessages, 2);
+    await persistence.destroy();
+  });
+
+  test('what users take is counted in the table of quotas', async (t) => {
+    const database = await makeDatabase(t);
+    const [user] = await database.query<{ key: number }>(
+      `INSERT INTO "user" (id, username, profile, admin, created_time) VALUES ('u', 'u', '{}', 0, 1) RETURNING key`,
+    );
+    const key = user?.key ?? 0;
+    const usage = async () => {
+      const columns = 'mqtt_sessions AS sessions, mqtt_session_bytes AS bytes, retained_bytes AS retained';
+      return (await database.query<Record<string, number>>(`SELECT ${columns} FROM usage WHERE "user" = $1`, [key]))[0];
+    };
+    const persistence = await open(database, 'run');
+    await persistence.claimSession('c1', key);
+    const retain = (topic: string, payload: string, user = key) =>
+      persistence.storeRetained({ cmd: 'publish', topic, payload, qos: 1, retain: true, user });
+    await Promise.all([retain('a', 'xx'), retain('a', 'x'), retain('b', 'xxx')]);
+    await retain('b', '');
+    await persistence.idle();
+    const { bytes = 0, ...held } = (await usage()) ?? {};
+    assert.deepEqual(held, { sessions: 1, retained: 66 });
+    assert.ok(bytes > 0);
+    assert.deepEqual(await persistence.capacityToRetain(key, [{ topic: 'a', payload: 'xxxx' }]), {
+      ...{ isAllowed: true, used: 66, amount: 3, limit: Number.POSITIVE_INFINITY },
+    });
+    await persistence.endSession('c1');
+    await retain('a', '');
+    await persistence.idle();
+    assert.deepEqual({ ...(await usage()) }, { sessions: 0, bytes: 0, retained: 0 });
+    await persistence.destroy();
+  });
+});

@@ -1,0 +1,50 @@
+// Opens the engine on PostgreSQL: the ground, the log and its series, and puts them together.
+import { randomIds } from '../../base/ids.ts';
+import type { Registry } from '../shared/registry/registry.ts';
+import { readRefusalOf } from './database/database-error.ts';
+import { migrate } from './database/migrate.ts';
+import { PostgresDatabase } from './database/postgres-database.ts';
+import { type OpenOptions, openGround } from './ground.ts';
+import { openLog } from './log-parts.ts';
+import { PostgresEngine } from './postgres-engine.ts';
+import { postgresRegistry } from './registry/postgres-registry.ts';
+import { RegistryWriter } from './registry/registry-writer.ts';
+import { Searches } from './registry/searches.ts';
+
+/** @throws Refusal `conflict` where another server uses the database, or a newer release wrote it; `storage`. */
+export async function openPostgresEngine(url: string, options: OpenOptions): Promise<PostgresEngine> {
+  const ground = await openGround(url, options);
+  try {
+    const { database, coordination } = ground;
+    const isNewest = coordination.isNewest.bind(coordination);
+    const parts = await openLog({ url, database, isNewest });
+    return new PostgresEngine({ ...options, ground, parts });
+  } catch (error) {
+    await ground.close();
+    throw readRefusalOf(error);
+  }
+}
+
+/**
+ * Opens the registry alone for a command-line verb, whether a server is running or not. @throws Refusal `conflict` where a
+ * newer release wrote it, `storage`.
+ */
+export async function openPostgresRegistryAlone(
+  url: string,
+): Promise<{ readonly registry: Registry; close(): Promise<void> }> {
+  const database = new PostgresDatabase(url);
+  try {
+    await migrate(url);
+  } catch (error) {
+    await database.close();
+    throw readRefusalOf(error);
+  }
+  const writer = new RegistryWriter({ database, writer: `command ${randomIds.uuid()}` });
+  const searches = new Searches(database);
+  const close = async () => {
+    searches.close();
+    await writer.close();
+    await database.close();
+  };
+  return { registry: postgresRegistry({ database, writer, searches }), close };
+}

@@ -1,0 +1,112 @@
+// The engine of one server on a PostgreSQL database. Made by open.ts; the rest of the service sees only the interface Engine.
+import type { Log } from '../../base/log.ts';
+import type { Clock } from '../../base/time/clock.ts';
+import type { DataUsage } from '../../domain/datapoints/ingest/storage-quota.ts';
+import type { CommitLog } from '../../domain/ports/commit-log.ts';
+import type { Engine, EngineFigures, EngineObserver } from '../../domain/ports/engine.ts';
+import type { MqttSessionRules, MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
+import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
+import type { Series } from '../../domain/ports/series.ts';
+import type { PostgresCoordination } from './coordination/postgres-coordination.ts';
+import type { Ground } from './ground.ts';
+import type { LogParts } from './log-parts.ts';
+import { type OpenedMqttSessions, openMqttSessions } from './mqtt/mqtt-sessions.ts';
+
+export class PostgresEngine implements Engine {
+  readonly stores: RegistryStores;
+  readonly commitLog: CommitLog;
+  readonly series: Series;
+  readonly coordination: PostgresCoordination;
+  readonly figures: EngineFigures;
+  readonly #ground: Ground;
+  readonly #parts: LogParts;
+  readonly #clock: Clock;
+  readonly #log: Log | undefined;
+  readonly #mqtt: OpenedMqttSessions[] = [];
+
+  constructor({
+    ground,
+    parts,
+    clock,
+    log,
+  }: {
+    readonly ground: Ground;
+    readonly parts: LogParts;
+    readonly clock: Clock;
+    readonly log?: Log | undefined;
+  }) {
+    this.#ground = ground;
+    this.#parts = parts;
+    this.#clock = clock;
+    this.#log = log;
+    this.stores = ground.stores;
+    this.coordination = ground.coordination;
+    this.commitLog = parts.commitLog;
+    this.series = parts.series;
+    this.figures = {
+      get refusesBecause() {
+        return ground.membership.refusesBecause ?? parts.figures.refusesBecause;
+      },
+      get refusedWrites() {
+        return parts.figures.refusedWrites + ground.writer.refused;
+      },
+      get logDatapoints() {
+        return parts.figures.logDatapoints;
+      },
+      // PostgreSQL tells of none by itself.
+      lossesByDamage: 0,
+      reads: parts.figures.reads,
+    };
+    ground.onPurge = () => parts.purge();
+    ground.searches.beforeLastSeen = () => parts.beforeLastSeen();
+  }
+
+  openMqttSessions(rules: MqttSessionRules): MqttSessions {
+    const { database } = this.#ground;
+    const opened = openMqttSessions(rules, { database, clock: this.#clock, log: this.#log });
+    this.#mqtt.push(opened);
+    return opened.sessions;
+  }
+
+  /** How full the server's disk is no client of it is told: only the size of the data can be bounded (DUNDUN_DATA_MAX_BYTES). */
+  async usage(): Promise<DataUsage> {
+    const [row] = await this.#ground.database.query<{ bytes: number }>(
+      'SELECT pg_database_size(current_database()) AS bytes',
+    );
+    return {
+      usedBytes: row?.bytes ?? 0,
+      freeBytes: Number.POSITIVE_INFINITY,
+      diskBytes: 0,
+      reusableBytes: 0,
+      owedBytes: 0,
+      unsealedBytes: this.#parts.unsealedBytes,
+      reserveBytes: 0,
+      isReserveInUse: false,
+    };
+  }
+
+  seal(): Promise<void> {
+    return this.#parts.seal();
+  }
+
+  observe({ onCommit, onDamaged, onFailure }: EngineObserver): void {
+    const { writer, membership } = this.#ground;
+    if (onCommit !== undefined) {
+      writer.onCommit = onCommit;
+      this.#parts.onCommit = onCommit;
+    }
+    if (onFailure !== undefined) {
+      this.#parts.onFailure = onFailure;
+      membership.onLost = (error) => onFailure(error, { fatal: true });
+    }
+    if (onDamaged === undefined) return;
+    this.#parts.onDamaged = onDamaged;
+    for (const what of this.#parts.damage) onDamaged(what);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#mqtt.map((opened) => opened.close()));
+    await this.#parts.close();
+    await this.#ground.close();
+  }
+}

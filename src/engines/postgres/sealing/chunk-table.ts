@@ -1,0 +1,99 @@
+// Statements on the table `chunk`, many rows at a time, inside the caller's transaction. Whoever changes chunks of a sensor
+// changes the version of its row in `series` first, so that changes of one sensor come one after the other, and a pass of
+// sealing that was planned before is told.
+import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
+import type { SealedChunk } from '../../shared/sealing/sealed-sensor.ts';
+import type { Connection } from '../database/postgres-database.ts';
+import type { Query } from '../log/log-reader.ts';
+
+/** A chunk by its key, which an index has. */
+export interface ChunkKey extends Pick<ChunkSpan, 'id' | 'first' | 'last'> {
+  readonly sensor: number;
+}
+
+/** The statements of a transaction, for what only reads rows. */
+export function queryOf(connection: Connection): Query {
+  return async <Row>(sql: string, parameters: readonly unknown[]) =>
+    (await connection.query<Row>(sql, parameters)).rows;
+}
+
+/** @returns the version from then on; undefined where the sensor has no chunks, and never had any. */
+export async function lockSeries(connection: Connection, sensor: number): Promise<number | undefined> {
+  const sql = 'UPDATE series SET version = version + 1 WHERE sensor = $1 RETURNING version';
+  return (await connection.query<{ version: number }>(sql, [sensor])).rows[0]?.version;
+}
+
+/** The bytes of all go as one parameter, because as an array of texts they would be twice as many. */
+export async function addChunks(connection: Connection, chunks: readonly SealedChunk[]): Promise<void> {
+  if (chunks.length === 0) return;
+  const offsets: number[] = [];
+  let offset = 1;
+  for (const { bytes } of chunks) {
+    offsets.push(offset);
+    offset += bytes.length;
+  }
+  const column = <Value>(of: (chunk: SealedChunk) => Value) => chunks.map(of);
+  // Without numbers there are neither extremes nor a sum.
+  const ofNumbers = (name: 'min' | 'max' | 'sum') =>
+    column(({ summary }) => (summary.numbers > 0 ? summary[name] : null));
+  await connection.query(addSql, [
+    column(({ sensor }) => sensor),
+    column(({ summary }) => summary.first),
+    column(({ summary }) => summary.last),
+    column(({ summary }) => summary.count),
+    column(({ summary }) => summary.numbers),
+    ofNumbers('min'),
+    ofNumbers('max'),
+    ofNumbers('sum'),
+    offsets,
+    column(({ bytes }) => bytes.length),
+    Buffer.concat(chunks.map(({ bytes }) => bytes)),
+  ]);
+}
+
+const arrays = (types: readonly string[]) => types.map((type, n) => `CAST($${n + 1} AS ${type}[])`).join(', ');
+
+const addSql = `INSERT INTO chunk (sensor, first, last, count, numbers, min, max, sum, bytes)
+  SELECT sensor, first, last, count, numbers, min, max, sum, substr(CAST($11 AS bytea), start, size)
+  FROM unnest(${arrays(['bigint', 'bigint', 'bigint', 'integer', 'integer', 'double precision', 'double precision', 'double precision', 'integer', 'integer'])})
+    WITH ORDINALITY AS one(sensor, first, last, count, numbers, min, max, sum, start, size, n) ORDER BY n`;
+
+const keysSql = `unnest(${arrays(['bigint', 'bigint', 'bigint', 'bigint'])}) AS one(sensor, first, last, id)`;
+const isKey = 'chunk.sensor = one.sensor AND chunk.first = one.first AND chunk.last = one.last AND chunk.id = one.id';
+
+function parametersOf(keys: readonly ChunkKey[]): unknown[] {
+  return (['sensor', 'first', 'last', 'id'] as const).map((name) => keys.map((key) => key[name]));
+}
+
+/** @returns how many of them there were. */
+export async function removeChunks(connection: Connection, keys: readonly ChunkKey[]): Promise<number> {
+  if (keys.length === 0) return 0;
+  const sql = `DELETE FROM chunk USING ${keysSql} WHERE ${isKey}`;
+  return (await connection.query(sql, parametersOf(keys))).count;
+}
+
+/** Keeps chunks whose bytes are damaged aside, for who may be able to read them. */
+export async function setAside(connection: Connection, keys: readonly ChunkKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  await connection.query(
+    `INSERT INTO damaged_chunk (sensor, first, last, count, bytes)
+      SELECT chunk.sensor, chunk.first, chunk.last, chunk.count, chunk.bytes FROM chunk JOIN ${keysSql} ON ${isKey}`,
+    parametersOf(keys),
+  );
+}
+
+/** The bytes of chunks, by their ids; those that are gone are left out. */
+export async function readBytes(query: Query, keys: readonly ChunkKey[]): Promise<Map<number, Buffer>> {
+  if (keys.length === 0) return new Map();
+  const sql = `SELECT chunk.id, chunk.bytes FROM ${keysSql} JOIN chunk ON ${isKey}`;
+  const rows = await query<{ id: number; bytes: Buffer }>(sql, parametersOf(keys));
+  return new Map(rows.map(({ id, bytes }) => [id, bytes]));
+}
+
+/** Credits the users who are charged for the device with what was deleted ($1 datapoints of the sensor $2), in proportion. */
+export const creditSql = `UPDATE push_charge SET
+    bytes = bytes - CAST(trunc(bytes * gone.share) AS bigint),
+    datapoints = datapoints - CAST(trunc(datapoints * gone.share) AS bigint)
+  FROM (SELECT sensor.device, least(1.0, CAST($1 AS double precision) / greatest(1, (SELECT sum(datapoints)
+    FROM push_charge WHERE device = sensor.device))) AS share FROM sensor WHERE sensor.key = $2) AS gone
+  WHERE push_charge.device = gone.device`;

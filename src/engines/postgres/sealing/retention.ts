@@ -1,0 +1,64 @@
+// Deletes sealed datapoints that are too old, and those of removed sensors, in bounded steps: whole chunks, and the older part
+// of the chunk that reaches over the bound. Runs in the store thread.
+import { lowerBound } from '../../../base/sorted-numbers.ts';
+import { limits } from '../../../config/limits.ts';
+import type { SensorKey } from '../../../domain/devices/sensor.ts';
+import { gather } from '../../shared/codec/gathering.ts';
+import type { Connection, PostgresDatabase } from '../database/postgres-database.ts';
+import { forgetRepeatedBodies } from '../log/receipts.ts';
+import { decode, type FoundChunk, replace } from './chunk-edits.ts';
+import { creditSql, lockSeries, removeChunks } from './chunk-table.ts';
+
+export function removeBefore(
+  database: PostgresDatabase,
+  { sensor, beforeMs }: { readonly sensor: SensorKey; readonly beforeMs: number },
+): Promise<number> {
+  return database.transaction(async (connection) => {
+    if ((await lockSeries(connection, sensor)) === undefined) return 0;
+    const { rows } = await connection.query<FoundChunk>(oldSql, [sensor, beforeMs, limits.retentionChunksMax]);
+    const old = rows.map((row) => ({ ...row, sensor }));
+    const whole = old.filter(({ last }) => last < beforeMs);
+    await removeChunks(connection, whole);
+    let removed = whole.reduce((sum, { count }) => sum + count, 0);
+    const cut = old.find(({ last }) => last >= beforeMs);
+    if (cut !== undefined) removed += await cutOff(connection, cut, beforeMs);
+    removed += await removeAside(connection, sensor, beforeMs);
+    if (removed === 0) return 0;
+    await connection.query(forgetRepeatedBodies, [sensor]);
+    await connection.query(creditSql, [removed, sensor]);
+    return removed;
+  });
+}
+
+const oldSql =
+  'SELECT id, first, last, count FROM chunk WHERE sensor = $1 AND first < $2 ORDER BY first, last, id LIMIT $3';
+
+/** Replaces a chunk by its younger part. A damaged one stays until all of it is too old. */
+async function cutOff(connection: Connection, chunk: FoundChunk, beforeMs: number): Promise<number> {
+  const columns = await decode(connection, chunk);
+  if (columns === undefined) return 0;
+  const from = lowerBound(columns.at, beforeMs, 0, columns.count);
+  if (from > 0) await replace(connection, chunk, gather([{ columns, from, to: columns.count }]));
+  return from;
+}
+
+async function removeAside(connection: Connection, sensor: SensorKey, beforeMs: number): Promise<number> {
+  const sql = 'DELETE FROM damaged_chunk WHERE sensor = $1 AND last < $2 RETURNING count';
+  const { rows } = await connection.query<{ count: number }>(sql, [sensor, beforeMs]);
+  return rows.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** @returns true when nothing is left of removed sensors. */
+export function purgeSome(database: PostgresDatabase, { isLast }: { readonly isLast: boolean }): Promise<boolean> {
+  return database.transaction(async (connection) => {
+    let isDone = true;
+    for (const sql of purgeSql) if ((await connection.query(sql, [])).count >= limits.purgeChunksMax) isDone = false;
+    if (isDone && isLast) await connection.query('DELETE FROM purge', []);
+    return isDone;
+  });
+}
+
+const purgeSql = ['chunk', 'damaged_chunk', 'series'].map(
+  (table) =>
+    `DELETE FROM ${table} WHERE ctid IN (SELECT ${table}.ctid FROM purge JOIN ${table} USING (sensor) LIMIT ${limits.purgeChunksMax})`,
+);

@@ -1,0 +1,252 @@
+// A pass of sealing: reads rows of the log, puts each sensor's datapoints together with its chunks, and stores them in units of
+// some sensors, each in a transaction. The row of a sensor in `series` says with which pass its datapoints were sealed, so that
+// an interrupted pass goes on with the others, and a read sees each datapoint once. Runs in the store thread.
+import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts';
+import { limits } from '../../../config/limits.ts';
+import { bytesOfRow, type Columns } from '../../../domain/datapoints/columns.ts';
+import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
+import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
+import { JoinedRecords } from '../../shared/log/fingerprint-records.ts';
+import type { LogPiece } from '../../shared/log/log-piece.ts';
+import type { ChunkPlacement, ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
+import { LogOfPass } from '../../shared/sealing/log-of-pass.ts';
+import { planSensor, type SealedChunk, type SealedLatest, sealSensor } from '../../shared/sealing/sealed-sensor.ts';
+import { writeChunk } from '../../shared/sealing/written-chunk.ts';
+import type { Connection, PostgresDatabase } from '../database/postgres-database.ts';
+import { toColumns } from '../database/value-column.ts';
+import { applyEdits } from '../log/log-edits.ts';
+import { type Query, type ReadRow, readRows } from '../log/log-reader.ts';
+import { addFingerprints } from '../log/publish-fingerprints.ts';
+import { forgetAllRepeatedBodies } from '../log/receipts.ts';
+import type { PassOrder, PassResult } from '../log/store-protocol.ts';
+import { addChunks, type ChunkKey, readBytes, removeChunks, setAside } from './chunk-table.ts';
+import { type PlacesOfSensor, readPlaces } from './sealing-places.ts';
+
+/** Datapoints of the sensors that are planned at a time, about. */
+const unitDatapoints = 50_000;
+/** Times that a unit is planned before the pass fails: each time another change of one of its sensors came before. */
+const attemptsMax = 10;
+
+/** The sensors of a unit with their new datapoints. */
+type Fresh = ReadonlyMap<number, Columns>;
+
+interface Unit {
+  readonly chunks: readonly SealedChunk[];
+  readonly replaced: readonly ChunkKey[];
+  readonly damaged: readonly ChunkKey[];
+}
+
+/** Chunks of the unit were changed since it was planned. */
+class PlannedBefore extends Error {}
+
+export class SealingPass {
+  readonly #database: PostgresDatabase;
+  readonly #order: PassOrder;
+  readonly #query: Query;
+  readonly #damaged: ReadRow[] = [];
+  readonly #fingerprints: Uint8Array[] = [];
+  #newestReceivedMs: number | undefined;
+
+  constructor(database: PostgresDatabase, order: PassOrder) {
+    this.#database = database;
+    this.#order = order;
+    this.#query = (sql, parameters) => database.query(sql, parameters);
+  }
+
+  async run(): Promise<PassResult> {
+    const [pieces, done] = await Promise.all([this.#readLog(), this.#sensorsDone()]);
+    const count = pieces.reduce((sum, { rows }) => sum + rows.length / rowNumbers, 0);
+    const log = new LogOfPass(pieces, count);
+    const left = log.sensors.filter((sensor) => !done.has(sensor));
+    let [fresh, datapoints] = [new Map<number, Columns>(), 0];
+    for (const [n, sensor] of left.entries()) {
+      const columns = log.columnsOf(sensor);
+      fresh.set(sensor, columns);
+      datapoints += columns.count;
+      const isFull = datapoints >= unitDatapoints || fresh.size >= limits.sealUnitSensors;
+      if (!isFull || n === left.length - 1) continue;
+      await this.#seal(fresh, log, { isLast: false });
+      [fresh, datapoints] = [new Map(), 0];
+    }
+    await this.#seal(fresh, log, { isLast: true });
+    return { sensors: log.sensors.length, datapoints: log.count, damage: this.#describeDamage() };
+  }
+
+  /** Says that the pass is under way; with its first unit. */
+  async #begin(connection: Connection): Promise<void> {
+    const { writer, number, upTo, positions } = this.#order;
+    const { count } = await connection.query(beginSql, [writer, number, upTo, JSON.stringify(positions)]);
+    if (count === 0) throw new Error('Another process has taken this one for dead, and seals in its place.');
+  }
+
+  async #readLog(): Promise<LogPiece[]> {
+    const { rows, edits } = this.#order;
+    const pieces: LogPiece[] = [];
+    const fingerprints = new JoinedRecords((records) => this.#fingerprints.push(records));
+    for await (const some of readRows(this.#query, rows)) {
+      for (const row of some) {
+        const { content, firstSeq } = row;
+        if (typeof content === 'string') {
+          this.#damaged.push(row);
+          continue;
+        }
+        if (content.fingerprints !== undefined) fingerprints.add(content.fingerprints);
+        if (content.rows.length === 0) continue;
+        this.#newestReceivedMs = content.rows.at(2 - rowNumbers) as number;
+        pieces.push(applyEdits({ firstSeq, rows: content.rows, texts: content.texts }, edits));
+      }
+    }
+    fingerprints.end();
+    return pieces;
+  }
+
+  /** Those that are sealed already, where the pass was interrupted, and those that were removed. */
+  async #sensorsDone(): Promise<ReadonlySet<number>> {
+    const rows = await this.#query<{ sensor: number }>(
+      'SELECT sensor FROM series WHERE pass = $1 UNION ALL SELECT sensor FROM purge',
+      [this.#order.number],
+    );
+    return new Set(rows.map(({ sensor }) => sensor));
+  }
+
+  /** With the last unit the pass ends. */
+  async #seal(fresh: Fresh, log: LogOfPass, { isLast }: { readonly isLast: boolean }): Promise<void> {
+    const latest = [...fresh.keys()].map((sensor) => log.latestOf(sensor));
+    for (let attempt = 1; ; attempt++) {
+      const places = await readPlaces(this.#query, fresh);
+      const unit = await this.#plan(fresh, places);
+      try {
+        await this.#database.transaction(async (connection) => {
+          // All at once, without waiting for the answer to each.
+          const writes = this.#write(connection, { unit, latest, places });
+          await Promise.all([this.#begin(connection), writes, ...(isLast ? this.#end(connection) : [])]);
+        });
+        return;
+      } catch (error) {
+        if (!(error instanceof PlannedBefore) || attempt === attemptsMax) throw error;
+      }
+    }
+  }
+
+  async #plan(fresh: Fresh, places: ReadonlyMap<number, PlacesOfSensor>): Promise<Unit> {
+    const plans = new Map<number, readonly ChunkPlacement[]>();
+    const replaced: ChunkKey[] = [];
+    for (const [sensor, columns] of fresh) {
+      const placements = planSensor(columns, places.get(sensor) as PlacesOfSensor);
+      plans.set(sensor, placements);
+      for (const { replaces } of placements) replaced.push(...replaces.map((span) => ({ ...span, sensor })));
+    }
+    const bytes = await readBytes(this.#query, replaced);
+    const damaged: ChunkKey[] = [];
+    const chunks: SealedChunk[] = [];
+    for (const [sensor, placements] of plans) {
+      const decode = (span: ChunkSpan) => {
+        // One that is gone is missed when the unit is written.
+        const some = bytes.get(span.id);
+        if (some === undefined) return undefined;
+        const columns = columnsOf(some);
+        if (columns === undefined) damaged.push({ ...span, sensor });
+        return columns;
+      };
+      for (const columns of sealSensor(fresh.get(sensor) as Columns, placements, decode)) {
+        chunks.push({ sensor, ...writeChunk(columns) });
+        // Copies made while gathering, sorting and encoding.
+        reportReleasedBytes(columns.count * bytesOfRow * 4);
+      }
+      await new Promise(setImmediate);
+    }
+    return { chunks, replaced, damaged };
+  }
+
+  async #write(
+    connection: Connection,
+    {
+      unit,
+      latest,
+      places,
+    }: {
+      readonly unit: Unit;
+      readonly latest: readonly SealedLatest[];
+      readonly places: ReadonlyMap<number, PlacesOfSensor>;
+    },
+  ): Promise<void> {
+    if (latest.length === 0) return;
+    const values = latest.map(({ value }) => toColumns(value));
+    const put = connection.query(putLatestSql, [
+      latest.map(({ sensor }) => sensor),
+      latest.map(({ sensor }) => places.get(sensor)?.version ?? 0),
+      latest.map(({ at }) => at),
+      latest.map(({ seq }) => seq),
+      latest.map(({ stamped }) => stamped),
+      latest.map(({ received }) => received),
+      values.map(({ number }) => number),
+      values.map(({ text }) => text),
+      this.#order.number,
+    ]);
+    const [changed, , removed] = await Promise.all([
+      put,
+      setAside(connection, unit.damaged),
+      removeChunks(connection, unit.replaced),
+      addChunks(connection, unit.chunks),
+      unit.damaged.length > 0 ? connection.query(forgetAllRepeatedBodies, []) : undefined,
+    ]);
+    if (changed.count < latest.length || removed < unit.replaced.length) throw new PlannedBefore();
+  }
+
+  /** All units are stored: from now on the log is sealed up to the pass. */
+  #end(connection: Connection): Promise<unknown>[] {
+    const { number, followedSeq } = this.#order;
+    const writes: Promise<unknown>[] = [connection.query(wholeSql, [number, this.#newestReceivedMs ?? null])];
+    writes.push(connection.query('DELETE FROM seal_pass WHERE number < $1', [number]));
+    if (this.#fingerprints.length > 0) writes.push(connection.query(addFingerprints, [this.#fingerprints]));
+    for (const { writer, seq } of this.#damaged) writes.push(connection.query(setRowAsideSql, [writer, seq]));
+    if (this.#damaged.length > 0) writes.push(connection.query(forgetAllRepeatedBodies, []));
+    if (followedSeq !== undefined) writes.push(connection.query(markFollowed, [followedSeq]));
+    return writes;
+  }
+
+  #describeDamage(): string[] {
+    const told = this.#damaged
+      .slice(0, limits.damagedRowsLogged)
+      .map(
+        ({ writer, seq, content }) =>
+          `Row ${seq} of writer ${writer} of the log is damaged. ${content} Its datapoints cannot be read, and are kept aside; all others are whole.`,
+      );
+    const more = this.#damaged.length - told.length;
+    return more === 0 ? told : [...told, `${more} more rows of the log are damaged.`];
+  }
+}
+
+/** Undefined where the chunk is damaged. */
+function columnsOf(bytes: Uint8Array): Columns | undefined {
+  try {
+    return decodeChunk(bytes);
+  } catch (error) {
+    if (error instanceof CorruptChunk) return undefined;
+    throw error;
+  }
+}
+
+/** Only where the version is the one that was planned with. */
+const putLatestSql = `INSERT INTO series AS old (sensor, version, pass, at, position, stamped, received, number, text)
+  SELECT sensor, version + 1, CAST($9 AS bigint), at, position, stamped, received, number, text
+  FROM unnest(CAST($1 AS bigint[]), CAST($2 AS bigint[]), CAST($3 AS bigint[]), CAST($4 AS bigint[]), CAST($5 AS integer[]),
+    CAST($6 AS bigint[]), CAST($7 AS double precision[]), CAST($8 AS text[]))
+    AS one(sensor, version, at, position, stamped, received, number, text) ORDER BY sensor
+  ON CONFLICT (sensor) DO UPDATE SET version = excluded.version, pass = excluded.pass, at = excluded.at,
+    position = excluded.position, stamped = excluded.stamped, received = excluded.received, number = excluded.number,
+    text = excluded.text WHERE old.version = excluded.version - 1 AND old.pass < excluded.pass
+  RETURNING sensor`;
+
+/** While the fence of this process is there, which is locked until the unit is committed. */
+const beginSql = `WITH fence AS (SELECT writer FROM log_writer WHERE writer = $1 FOR KEY SHARE)
+  INSERT INTO seal_pass (number, up_to, positions)
+    SELECT CAST($2 AS bigint), CAST($3 AS bigint), CAST($4 AS text) FROM fence
+  ON CONFLICT (number) DO UPDATE SET up_to = excluded.up_to WHERE seal_pass.up_to = excluded.up_to`;
+const wholeSql = `UPDATE seal_pass SET is_whole = 1,
+    newest_received = coalesce($2, (SELECT max(newest_received) FROM seal_pass WHERE number < $1)) WHERE number = $1`;
+const setRowAsideSql = `INSERT INTO damaged_log SELECT writer, seq, position, count, bytes FROM log
+  WHERE writer = $1 AND seq = $2 ON CONFLICT DO NOTHING`;
+const markFollowed = `INSERT INTO counter (name, value) VALUES ('followed_seq', $1)
+  ON CONFLICT (name) DO UPDATE SET value = greatest(counter.value, excluded.value)`;

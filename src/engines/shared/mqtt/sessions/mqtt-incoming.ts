@@ -1,0 +1,119 @@
+// Inbound QoS 2 messages that await PUBREL, stored so that a repeat is recognised after a restart too. Those of a clean
+// session live in memory until the connection ends. Bounded by limits.inflightMax, and in bytes by the quota of the
+// session's user (I4).
+
+import { limits } from '../../../../config/limits.ts';
+import type { PacketClient, StoredPacket } from '../../../../domain/ports/mqtt-sessions.ts';
+import { packetColumns, packetFields } from '../mqtt-packet.ts';
+import type { MqttReads } from '../mqtt-tables.ts';
+import { type MqttUsage, messageCost } from '../mqtt-usage.ts';
+import type { MqttWrites } from '../mqtt-writes.ts';
+import type { StoredSession } from './mqtt-session.ts';
+import type { StoredSessions } from './stored-sessions.ts';
+
+/**
+ * A single object: it is thrown for each new message, and making an error takes longer than the rest of the look-up.
+ */
+const nothingAwaits = new Error('No message awaits PUBREL under this packet id.');
+
+export class MqttIncoming {
+  readonly #writes: MqttWrites;
+  readonly #reads: MqttReads;
+  readonly #sessions: StoredSessions;
+  readonly #usage: MqttUsage;
+  readonly #ofCleanSessions = new WeakMap<PacketClient, Set<number>>();
+
+  constructor(parts: {
+    readonly writes: MqttWrites;
+    readonly reads: MqttReads;
+    readonly sessions: StoredSessions;
+    readonly usage: MqttUsage;
+  }) {
+    this.#writes = parts.writes;
+    this.#reads = parts.reads;
+    this.#sessions = parts.sessions;
+    this.#usage = parts.usage;
+  }
+
+  /** @throws Error when too many messages await PUBREL, or they exceed the quota. */
+  async store(client: PacketClient, packet: StoredPacket): Promise<void> {
+    const id = packetIdOf(packet);
+    if (client.clean === true) {
+      const ids = this.#ofCleanSessions.get(client) ?? new Set();
+      this.#ofCleanSessions.set(client, assertCapacity(ids).add(id));
+      return;
+    }
+    if (this.#sessions.hasEnded(client)) return;
+    const session = this.#sessions.getOrCreate(client.id);
+    assertCapacity(session.incoming);
+    const bytes = messageCost(packet);
+    if (!this.#usage.takeBytes(session, bytes))
+      throw new Error('The messages of QoS 2 under way take more than the quota of MQTT sessions.');
+    this.#forget(session, id);
+    const { qos = 0, retain = false } = packet;
+    const row = { session: session.key, packetId: id, qos, retain };
+    const write = this.#sessions.write(session, [{ kind: 'incoming', ...row, ...packetColumns(packet) }]);
+    session.putIncoming(id, { stored: write, bytes });
+    try {
+      await write;
+    } catch (error) {
+      if (session.incoming.get(id)?.stored === write) this.#forget(session, id);
+      throw error;
+    }
+  }
+
+  /** @throws Error when no message is stored under this packet id. */
+  async get(client: PacketClient, packet: StoredPacket): Promise<StoredPacket> {
+    const messageId = packetIdOf(packet);
+    if (this.#ofCleanSessions.get(client)?.has(messageId)) return { cmd: 'publish', messageId };
+    const session = this.#sessions.find(client.id);
+    const stored = session?.incoming.get(messageId);
+    if (session === undefined || stored === undefined) throw nothingAwaits;
+    // A repeat may arrive before the first is on disk; its PUBREC must not leave before that.
+    await stored.stored;
+    const row = await this.#reads.incoming(session.key, messageId);
+    if (row === undefined) throw nothingAwaits;
+    return { cmd: 'publish', ...packetFields(row), retain: row.isRetain, dup: false, messageId };
+  }
+
+  async remove(client: PacketClient, packet: StoredPacket): Promise<void> {
+    const id = packetIdOf(packet);
+    if (this.#ofCleanSessions.get(client)?.delete(id)) return;
+    const session = this.#sessions.find(client.id);
+    const stored = session?.incoming.get(id);
+    if (session === undefined || stored === undefined) return;
+    await this.#writes.finish([{ kind: 'incoming-removed', session: session.key, packetId: id }]);
+    if (session.incoming.get(id) === stored) this.#forget(session, id);
+  }
+
+  /** Removes all messages of this client. */
+  async clear(client: PacketClient): Promise<void> {
+    this.#ofCleanSessions.delete(client);
+    // A clean connection has stored nothing; what is stored under its client id belongs to a later session.
+    if (client.clean === true) return;
+    const session = this.#sessions.find(client.id);
+    if (session === undefined || session.incoming.size === 0) return;
+    const ids = [...session.incoming.keys()];
+    for (const id of ids) this.#forget(session, id);
+    await this.#writes.write(ids.map((packetId) => ({ kind: 'incoming-removed', session: session.key, packetId })));
+  }
+
+  #forget(session: StoredSession, id: number): void {
+    const incoming = session.incoming.get(id);
+    if (incoming === undefined) return;
+    session.removeIncoming(id);
+    // The bytes of an ended session were given back when it ended.
+    if (!session.ended) this.#usage.releaseBytes(session.user, incoming.bytes);
+  }
+}
+
+function packetIdOf(packet: StoredPacket): number {
+  if (packet.messageId === undefined) throw new Error('A QoS 2 packet has a packet id.');
+  return packet.messageId;
+}
+
+function assertCapacity<T extends { readonly size: number }>(awaiting: T): T {
+  if (awaiting.size >= limits.inflightMax)
+    throw new Error(`${limits.inflightMax} QoS 2 messages await PUBREL already.`);
+  return awaiting;
+}

@@ -1,0 +1,158 @@
+// Kills the server on PostgreSQL under load, and restarts PostgreSQL as a crash of it would, and reads everything back: acknowledged data is
+// there exactly once, an array completely or not at all, and nothing else; repeats store nothing twice (I1); every stored datapoint
+// has made its rules fire once (I5).
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { PostgresDatabase } from '../../src/engines/postgres/database/postgres-database.ts';
+import { CrashRound } from '../support/crash/crash-round.ts';
+import { countWaiting, Firings } from '../support/crash/firings.ts';
+import { Ledger } from '../support/crash/ledger.ts';
+import { startPusher } from '../support/crash/pushers.ts';
+import { SeededRandom } from '../support/dice.ts';
+import { Publisher } from '../support/mqtt/mqtt-publisher.ts';
+import { PostgresServer, withoutPostgres } from '../support/postgres.ts';
+import { call, Dundun, makeDevice, type ServeOptions, startRefused, withLimits } from '../support/process.ts';
+import { until } from '../support/until.ts';
+
+const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
+const kills = isLong ? 40 : 4;
+
+/** Sealing at once and all the time, into small chunks that are put together and cut often. */
+const tight = {
+  sealRowsMin: 500,
+  sealRowsMax: 500,
+  sealQuietRowsMin: 1,
+  sealQuietMs: 50,
+  headRowsMax: 5_000,
+  purgeChunksMax: 1,
+  chunkDatapointsWanted: 64,
+  retentionRoundMs: 200,
+  retentionRetryMs: 50,
+  retentionChunksMax: 2,
+  editStepPieces: 3,
+  reserveStepMs: 5,
+};
+
+suite('a server on PostgreSQL', { skip: withoutPostgres, timeout: isLong ? 2 * 3_600_000 : 1_200_000 }, () => {
+  let postgres: PostgresServer;
+  let options: ServeOptions;
+  let database: PostgresDatabase;
+
+  before(async () => {
+    postgres = await PostgresServer.start({ isDurable: true });
+    const url = await postgres.createEmptyDatabase();
+    database = new PostgresDatabase(url);
+    options = withLimits(tight, { DUNDUN_DATABASE_URL: url, DUNDUN_WEBHOOK_NETWORKS: '127.0.0.1' });
+  });
+  after(async () => {
+    await database?.close();
+    postgres?.remove();
+  });
+
+  const start = async (): Promise<Dundun> => {
+    const dundun = new Dundun(options);
+    await dundun.ready;
+    return dundun;
+  };
+
+  const restartPostgres = async (): Promise<void> => {
+    await postgres.stopImmediately();
+    await postgres.run();
+  };
+
+  test('refuses to start beside another one, and takes work again when the first has gone', async () => {
+    const first = await start();
+    const refused = await startRefused(options);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /Another server uses the database/);
+    await first.stop('SIGKILL');
+    const second = await start();
+    assert.deepEqual(await second.stop(), { code: 0, signal: null });
+  });
+
+  test(`loses nothing that was acknowledged when it is killed under load, ${kills} times`, async (t) => {
+    const random = new SeededRandom();
+    t.diagnostic(`DUNDUN_TEST_SEED=${random.seed}`);
+    const firings = new Firings(async () => Number((await database.query(countWaiting))[0]?.['n']));
+    let dundun = await start();
+    await firings.open(dundun);
+    const rounds: CrashRound[] = [];
+    for (let number = 0; number < kills; number++) {
+      const round = new CrashRound(`d${number}`, { random, firings, isInOrder: true });
+      rounds.push(round);
+      await round.run(dundun, async () => {
+        await pause(random.between(300, 3000));
+        // Both at once, now and then.
+        await Promise.all([dundun.stop('SIGKILL'), ...(random.oneIn(3) ? [restartPostgres()] : [])]);
+      });
+      dundun = await start();
+      await round.settleAccounts(dundun);
+      await round.verify(dundun);
+    }
+    await dundun.stop();
+    dundun = await start();
+    for (const round of rounds) await round.untilOldIsGone(dundun);
+    for (const round of rounds) await round.verify(dundun);
+    const fired = await firings.verify(dundun);
+    await dundun.stop();
+    const acknowledged = rounds.reduce((sum, round) => sum + round.ledger.count('stored'), 0);
+    t.diagnostic(`${acknowledged} pushes were acknowledged, ${fired} firings told of; 0 lost, 0 doubled`);
+  });
+
+  test(`goes on by itself, and loses nothing, when PostgreSQL crashes under it, ${kills} times`, async (t) => {
+    const random = new SeededRandom();
+    t.diagnostic(`DUNDUN_TEST_SEED=${random.seed}`);
+    const dundun = await start();
+    const ledger = new Ledger('stays');
+    await makeDevice(dundun, ledger.device, ['one', 'many', 'keyed', 'qos1', 'qos2']);
+    const common = { server: dundun, ledger };
+    const pushers = [
+      ...Array.from({ length: 4 }, () => startPusher({ ...common, sensor: 'one' })),
+      startPusher({ ...common, sensor: 'many', size: () => random.between(2, 300) }),
+      startPusher({ ...common, sensor: 'keyed', keyPrefix: 'k' }),
+    ];
+    const publishers = [1, 2].map(
+      (qos) => new Publisher({ ledger, clientId: `p${qos}`, window: 20, qos: qos as 1 | 2, sensor: `qos${qos}` }),
+    );
+    for (const publisher of publishers) await publisher.connect(dundun.ports);
+    const recoveries: number[] = [];
+    for (let crash = 0; crash < kills; crash++) {
+      await pause(random.between(300, 1500));
+      await restartPostgres();
+      const startMs = performance.now();
+      await untilItPushes(dundun);
+      recoveries.push(Math.round(performance.now() - startMs));
+      for (const publisher of publishers) {
+        if (publisher.isClosed) await until(() => publisher.tryToConnect(dundun.ports), { everyMs: 100 });
+      }
+    }
+    for (const pusher of pushers) pusher.stop();
+    await Promise.all(pushers.map(({ done }) => done));
+    for (const publisher of publishers) {
+      await publisher.finish();
+      publisher.end();
+    }
+    await ledger.verify(dundun);
+    assert.ok(ledger.count('stored') > 50, `${ledger.count('stored')} were stored`);
+    assert.equal((await dundun.stop()).code, 0);
+    const again = await start();
+    await ledger.verify(again);
+    await again.stop();
+    t.diagnostic(
+      `${ledger.count('stored')} pushes were acknowledged, ${ledger.count('refused')} refused; ready again after ${recoveries} ms`,
+    );
+  });
+});
+
+/** How soon pushes go on by themselves when PostgreSQL is back. */
+async function untilItPushes(dundun: Dundun): Promise<void> {
+  await until(
+    async () => {
+      const exit = await Promise.race([dundun.exit, pause(50)]);
+      assert.equal(exit, undefined, dundun.stderr);
+      return (await call(dundun, '/health/ready')).status === 200;
+    },
+    { msMax: 60_000, otherwise: () => dundun.stderr },
+  );
+}

@@ -1,0 +1,211 @@
+// A PostgreSQL server of the tests: one a test process, started by the first test that needs it, in a temporary folder and
+// on a socket there; and a fresh database for each test, copied from one whose tables are made. DUNDUN_TEST_POSTGRES names the program
+// `postgres`; without it such tests are left out.
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { chmodSync, chownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
+import { connectionSettings } from '../../src/engines/postgres/database/connection-settings.ts';
+import { migrate } from '../../src/engines/postgres/database/migrate.ts';
+import { until } from './until.ts';
+
+const named = process.env['DUNDUN_TEST_POSTGRES'];
+// The other programs lie beside the real one.
+const program = named === undefined ? undefined : realpathSync(named);
+
+/** Why tests with PostgreSQL are skipped; false where they run. For the option `skip` of a test. */
+export const withoutPostgres: string | false =
+  program === undefined ? 'PostgreSQL is not here (DUNDUN_TEST_POSTGRES)' : false;
+
+export interface PostgresOptions {
+  /** Whether commits wait for the disk: only where a crash is tested. */
+  readonly isDurable?: boolean;
+  /** Settings of the server. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export class PostgresServer {
+  readonly folder: string;
+  readonly #options: PostgresOptions;
+  readonly #owner: { readonly uid: number; readonly gid: number } | undefined = unprivileged();
+  #child: ChildProcess | undefined;
+  #databases = 0;
+  #template: Promise<string> | undefined;
+
+  private constructor(folder: string, options: PostgresOptions) {
+    this.folder = folder;
+    this.#options = options;
+  }
+
+  static async start(options: PostgresOptions = {}): Promise<PostgresServer> {
+    assert.ok(program !== undefined, 'DUNDUN_TEST_POSTGRES names the program');
+    const folder = mkdtempSync(join(tmpdir(), 'dundun-pg-'));
+    const server = new PostgresServer(folder, options);
+    servers.add(server);
+    if (server.#owner !== undefined) chownSync(folder, server.#owner.uid, server.#owner.gid);
+    chmodSync(folder, 0o700);
+    const initdb = join(dirname(program), 'initdb');
+    const args = ['--pgdata', server.#data, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C'];
+    execFileSync(initdb, [...args, '--no-sync', '--no-instructions'], { ...server.#owner, cwd: folder, stdio: 'pipe' });
+    await server.run();
+    // As an operator makes it: no superuser.
+    await server.#asSuperuser('CREATE ROLE dundun LOGIN CREATEDB');
+    return server;
+  }
+
+  get #data(): string {
+    return join(this.folder, 'data');
+  }
+
+  /** Address of a database, for DUNDUN_DATABASE_URL. */
+  url(database: string, user = 'dundun'): string {
+    return `postgres://${user}@localhost/${database}?host=${encodeURIComponent(this.folder)}`;
+  }
+
+  /** A new database with the tables of this release, and no rows. */
+  async createDatabase(): Promise<string> {
+    this.#template ??= this.#makeTemplate();
+    return this.#create(await this.#template);
+  }
+
+  /** A new database like another one, to which nobody is connected. */
+  createDatabaseFrom(template: string): Promise<string> {
+    return this.#create(template);
+  }
+
+  /** Runs a statement in a database. */
+  query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+    return ask(url, sql);
+  }
+
+  /** The database as it is at this moment, under another name; who is connected to it is cut off for good. */
+  async crash(url: string): Promise<string> {
+    const name = new URL(url).pathname.slice(1);
+    await this.#asSuperuser(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`);
+    await this.#asSuperuser(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    return this.#create(name);
+  }
+
+  /** A new database without tables. */
+  createEmptyDatabase(): Promise<string> {
+    return this.#create('template0');
+  }
+
+  async dropDatabase(url: string): Promise<void> {
+    await this.#asSuperuser(`DROP DATABASE "${new URL(url).pathname.slice(1)}" WITH (FORCE)`);
+  }
+
+  /** Starts the server, and waits until it takes connections. */
+  async run(): Promise<void> {
+    assert.ok(program !== undefined);
+    const { isDurable = false, settings = {} } = this.#options;
+    const fast = isDurable ? {} : { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
+    const all = {
+      listen_addresses: '',
+      unix_socket_directories: this.folder,
+      max_connections: '100',
+      shared_buffers: '32MB',
+      log_min_messages: 'fatal',
+      ...fast,
+      ...settings,
+    };
+    const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const child = spawn(program, ['-D', this.#data, ...flags], { ...this.#owner, cwd: this.folder, stdio: 'ignore' });
+    // A test process that is done must not wait for it; it ends with the process.
+    child.unref();
+    this.#child = child;
+    await until(async () => {
+      assert.equal(child.exitCode, null, 'the server runs');
+      return this.#asSuperuser('SELECT 1').then(
+        () => true,
+        () => false,
+      );
+    });
+  }
+
+  /** Ends the server as a crash of it would: connections break at once, and the next start recovers. */
+  async stopImmediately(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.ref();
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGQUIT');
+    await ended;
+  }
+
+  /** Ends the server and removes its folder. */
+  remove(): void {
+    servers.delete(this);
+    try {
+      const args = ['stop', '--pgdata', this.#data, '--mode=immediate', '--silent'];
+      execFileSync(join(dirname(program ?? ''), 'pg_ctl'), args, { ...this.#owner, cwd: this.folder, stdio: 'pipe' });
+    } catch {
+      // It did not run.
+    }
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  }
+
+  async #makeTemplate(): Promise<string> {
+    const url = await this.#create('template0');
+    await migrate(url);
+    return new URL(url).pathname.slice(1);
+  }
+
+  async #create(template: string): Promise<string> {
+    this.#databases += 1;
+    const name = `test_${this.#databases}`;
+    await this.#asSuperuser(`CREATE DATABASE "${name}" TEMPLATE "${template}" OWNER dundun`);
+    return this.url(name);
+  }
+
+  async #asSuperuser(sql: string): Promise<void> {
+    await ask(this.url('postgres', 'postgres'), sql);
+  }
+}
+
+async function ask(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(connectionSettings(url, 'tests'));
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const servers = new Set<PostgresServer>();
+let shared: Promise<PostgresServer> | undefined;
+
+process.on('exit', () => {
+  for (const server of servers) server.remove();
+});
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
+
+/** A new database with the tables of this release, on the server that all tests of this process share. */
+export async function createDatabase(): Promise<string> {
+  return (await sharedServer()).createDatabase();
+}
+
+export async function dropDatabase(url: string): Promise<void> {
+  await (await sharedServer()).dropDatabase(url);
+}
+
+export function sharedServer(): Promise<PostgresServer> {
+  shared ??= PostgresServer.start();
+  return shared;
+}
+
+/** PostgreSQL refuses to run as root: then it runs as its own user, or as nobody. */
+function unprivileged(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const idOf = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }));
+      return { uid: idOf('-u'), gid: idOf('-g') };
+    } catch {}
+  }
+  throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody');
+}
