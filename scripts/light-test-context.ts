@@ -31,7 +31,8 @@ function replaceHook(): void {
     thisArg?: This,
     ...args: unknown[]
   ): Result {
-    if (noteResource === undefined || !isTest(this)) return runInAsyncScope.call(this, fn, thisArg, ...args) as Result;
+    if (noteResource === undefined || !isTest(this))
+      return runInAsyncScope.call(this, fn as never, thisArg, ...args) as Result;
     const asyncId = this.asyncId();
     noteResource(asyncId, 'Test', this.triggerAsyncId(), this);
     const run = (...given: unknown[]) => current.run(asyncId, () => fn.apply(thisArg as This, given));

@@ -6,11 +6,12 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import { parseCalibration } from '../../../domain/devices/calibration.ts';
+import { NumberTable } from '../../shared/head/number-table.ts';
+import type { LogPiece } from '../../shared/log/log-piece.ts';
 import { noSensor } from '../../shared/log/no-sensor.ts';
 import { LastDatapoint, type LastValueTest, parseLastValueTests } from '../../shared/registry/conditions/last-value.ts';
 import { fromColumn, type ValueColumn } from '../database/value-column.ts';
-import { NumberTable } from '../head/number-table.ts';
-import { type LogPiece, readLogFromEnd } from '../log/log.ts';
+import { readLogFromEnd } from '../log/log.ts';
 
 /** A sensor with its calibration and what `latest` has of it. */
 type SensorRow = readonly [

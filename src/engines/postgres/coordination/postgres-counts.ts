@@ -13,6 +13,8 @@ const rowsMax: Readonly<Record<CountKind, number>> = {
   'registrations-by-address': limits.registrationAddressesMax,
   'account-mails': limits.accountMailsTrackedMax,
   'account-mails-by-address': limits.accountMailsTrackedMax,
+  renames: limits.renamesTrackedMax,
+  'renames-by-user': limits.renamesTrackedMax,
 };
 
 /** Changes after which rows beyond the bound are looked for. */

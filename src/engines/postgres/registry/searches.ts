@@ -1,4 +1,5 @@
 // Searches of lists and counts: a few at a time, callers in turns, each ended by PostgreSQL when its time is up.
+import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { SearchOptions } from '../../shared/registry/registry.ts';
 import { SearchQueue, searchTooLong } from '../../shared/registry/search-queue.ts';
@@ -12,6 +13,10 @@ interface Search extends SearchOptions, RegistryStatement {
 }
 
 const queryCanceled = '57014';
+
+function noValues(): Refusal {
+  return new Refusal('malformed', 'On PostgreSQL values cannot be filtered by yet. Filter by other fields.');
+}
 
 export class Searches {
   readonly #database: PostgresDatabase;
@@ -28,6 +33,8 @@ export class Searches {
   /** @throws Refusal `busy` when too many wait, the search took too long, or its asker has gone; `storage`. */
   run(query: RegistryStatement, options: SearchOptions): Promise<readonly unknown[]> {
     if (this.#isClosed) return Promise.reject(stoppingRefusal());
+    // What the head has is no table of the server (sql-dialect.ts).
+    if (query.sql.includes('last_values_meet(')) return Promise.reject(noValues());
     return new Promise((resolve, reject) => {
       this.#waiting.assertRoom(options.caller);
       this.#waiting.add({ ...query, ...options, resolve, reject });
