@@ -773,6 +773,8 @@ export const limits = {
   /** Milliseconds after which PostgreSQL ends a statement that is no search; and a transaction that its process left alone. */
   postgresStatementMs: 30_000,
   postgresIdleTransactionMs: 10_000,
+  /** Milliseconds without an answer after which a connection is taken for lost: the network may be cut without a word. */
+  postgresAnswerMs: 40_000,
   /** Milliseconds after which a connection of a pool that nobody needed is closed. */
   postgresIdleMs: 60_000,
   /** Milliseconds between two tries to reach PostgreSQL, from the first to the slowest. */

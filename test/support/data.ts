@@ -4,9 +4,9 @@ import { randomIds } from '../../src/base/ids.ts';
 import { openRegistryAlone } from '../../src/engines/embedded/open.ts';
 import { openPostgresRegistryAlone } from '../../src/engines/postgres/open.ts';
 import type { Registry } from '../../src/engines/shared/registry/registry.ts';
-import { layDatabase, layEmptyDatabase, makeDatabase } from './database.ts';
+import { layDatabase, layEmptyDatabase, makeDatabase, openDatabase } from './database.ts';
 
-export const isOnPostgres = process.env['DUNDUN_TEST_ENGINE'] === 'postgres';
+const isOnPostgres = process.env['DUNDUN_TEST_ENGINE'] === 'postgres';
 
 /** Addresses of databases by the folder that they stand for. */
 const databases = new Map<string, string>();
@@ -34,6 +34,18 @@ export async function openRegistryOf(folder: string): Promise<{ readonly registr
   if (url !== undefined) return openPostgresRegistryAlone(url);
   const { registry, close } = await openRegistryAlone(folder);
   return { registry, close: async () => close() };
+}
+
+/** Runs a statement behind the service's back, in SQL that SQLite and PostgreSQL understand. @returns the rows of a query. */
+export async function runSql(folder: string, sql: string): Promise<Record<string, unknown>[]> {
+  const url = databaseOf(folder);
+  if (url !== undefined) return (await sharedServer()).query(url, sql);
+  const database = openDatabase(folder);
+  try {
+    return database.prepare(sql).all();
+  } finally {
+    database.close();
+  }
 }
 
 const made = new Map<string, Promise<Buffer | string>>();

@@ -7,6 +7,7 @@ import { chmodSync, chownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
+import { connectionSettings } from '../../src/engines/postgres/database/connection-settings.ts';
 import { migrate } from '../../src/engines/postgres/database/migrate.ts';
 import { until } from './until.ts';
 
@@ -72,6 +73,11 @@ export class PostgresServer {
   /** A new database like another one, to which nobody is connected. */
   createDatabaseFrom(template: string): Promise<string> {
     return this.#create(template);
+  }
+
+  /** Runs a statement in a database. */
+  query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+    return ask(url, sql);
   }
 
   /** The database as it is at this moment, under another name; who is connected to it is cut off for good. */
@@ -155,14 +161,18 @@ export class PostgresServer {
   }
 
   async #asSuperuser(sql: string): Promise<void> {
-    const client = new pg.Client({ connectionString: this.url('postgres', 'postgres') });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      await client.query(sql);
-    } finally {
-      await client.end();
-    }
+    await ask(this.url('postgres', 'postgres'), sql);
+  }
+}
+
+async function ask(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(connectionSettings(url, 'tests'));
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
   }
 }
 

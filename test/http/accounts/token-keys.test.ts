@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { SignJWT } from 'jose';
 import { randomIds } from '../../../src/base/ids.ts';
-import { openRegistryAlone } from '../../../src/engines/embedded/open.ts';
 import { SqlSecretStore } from '../../../src/engines/shared/registry/accounts/secret-store.ts';
+import { openRegistryOf } from '../../support/data.ts';
 import { password } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
 
@@ -17,11 +17,11 @@ before(async () => {
 after(() => server.stop());
 
 async function withSecrets<T>(work: (secrets: SqlSecretStore) => Promise<T>): Promise<T> {
-  const { registry, close } = await openRegistryAlone(server.folder);
+  const { registry, close } = await openRegistryOf(server.folder);
   try {
     return await work(new SqlSecretStore(registry));
   } finally {
-    close();
+    await close();
   }
 }
 const rotate = ({ overlapMs }: { overlapMs: number }) =>

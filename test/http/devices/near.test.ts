@@ -1,8 +1,8 @@
 // Devices around a place: filtered, nearest first, right across the date line and the poles, and by what each caller may see.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openRegistryAlone } from '../../../src/engines/embedded/open.ts';
 import { make } from '../../support/api/calls.ts';
+import { openRegistryOf } from '../../support/data.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -98,7 +98,7 @@ test('a place that is none is refused', async () => {
 
 test('a location that an earlier release took beyond the bounds is left out', async () => {
   await make(server, { as: 'owner', call: 'POST /devices', json: { id: 'far' }, expect: 204 });
-  const { registry, close } = await openRegistryAlone(server.folder);
+  const { registry, close } = await openRegistryOf(server.folder);
   for (const location of [
     '{"latitude":1,"longitude":1e300}',
     '{"latitude":"1","longitude":1}',
@@ -109,5 +109,5 @@ test('a location that an earlier release took beyond the bounds is left out', as
     await registry.write([registry.read.updateTable('device').set({ location }).where('id', '=', 'far')]);
     assert.ok(!(await near('0,0,20037.6', { more: '&limit=100' })).ids.includes('far'), location);
   }
-  close();
+  await close();
 });

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';
-import { tamper } from '../../support/database.ts';
+import { runSql } from '../../support/data.ts';
 import { Client } from '../../support/mqtt/mqtt-client.ts';
-import { withDatabase } from '../../support/rows.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -54,14 +53,12 @@ async function fired(id: string): Promise<number> {
   return (await read(id)).times_sent;
 }
 
-function texts(id: string): unknown[] {
-  const sql = 'SELECT text FROM message WHERE notification = (SELECT key FROM notification WHERE id = ?) ORDER BY key';
-  return withDatabase(server.folder, (database) =>
-    database
-      .prepare(sql)
-      .all(id)
-      .map((row) => row['text']),
+async function texts(id: string): Promise<unknown[]> {
+  const rows = await runSql(
+    server.folder,
+    `SELECT text FROM message WHERE notification = (SELECT key FROM notification WHERE id = '${id}') ORDER BY key`,
   );
+  return rows.map((row) => row['text']);
 }
 
 const forward = (seconds: number) => server.clock.advance(seconds * 1000);
@@ -78,7 +75,7 @@ describe('a rule', () => {
     assert.equal(times_sent, 3);
     assert.equal(last_notification, new Date(server.clock.now()).toISOString().replace('.000Z', 'Z'));
     assert.equal(last_notif, last_notification);
-    assert.deepEqual(texts(id), [said('TC', 39.5), said('TC', 12), said('TC', 7)]);
+    assert.deepEqual(await texts(id), [said('TC', 39.5), said('TC', 12), said('TC', 7)]);
   });
 
   test('uses the last values of sensors that are not in the datapoint', async () => {
@@ -89,7 +86,7 @@ describe('a rule', () => {
     await push(2);
     await push('7', { sensor: 'RH' });
     assert.equal(await fired(id), 2);
-    assert.deepEqual(texts(id), ['TC 1 10 {nothing}', 'RH 2 7 {nothing}']);
+    assert.deepEqual(await texts(id), ['TC 1 10 {nothing}', 'RH 2 7 {nothing}']);
   });
 
   test('does not look at what came before it was made or while it was paused', async () => {
@@ -143,7 +140,7 @@ describe('a rule', () => {
     const id = await add();
     await push(5);
     await push(3);
-    assert.deepEqual([await fired(id), texts(id)], [1, [said('TC', 30.3)]]);
+    assert.deepEqual([await fired(id), await texts(id)], [1, [said('TC', 30.3)]]);
   });
 
   test('needs its author to see the device, at that moment', async () => {
@@ -199,7 +196,7 @@ describe('a rule', () => {
     await server.call('owner', 'DELETE', `/notifications/${id}`);
     await push(1);
     await server.running.idle();
-    assert.deepEqual(texts(id), []);
+    assert.deepEqual(await texts(id), []);
   });
 });
 
@@ -211,7 +208,7 @@ describe('beyond the specification', () => {
     await server.restart();
     for (const value of [44, 34, 33, 45]) await push(value);
     assert.equal(await fired(id), 2);
-    assert.deepEqual(texts(id), [said('TC', 41), 'well: 34', said('TC', 45)]);
+    assert.deepEqual(await texts(id), [said('TC', 41), 'well: 34', said('TC', 45)]);
   });
 
   test('with `for` it waits, over a restart too, and fires though nothing more comes', async () => {
@@ -225,7 +222,7 @@ describe('beyond the specification', () => {
     await server.restart();
     forward(1);
     assert.equal(await fired(id), 1);
-    assert.deepEqual(texts(id), [said('TC', 2)]);
+    assert.deepEqual(await texts(id), [said('TC', 2)]);
     await push(50);
     forward(100);
     assert.equal(await fired(id), 1);
@@ -246,7 +243,7 @@ describe('beyond the specification', () => {
     await push(1);
     forward(60);
     assert.equal(await fired(id), 2);
-    assert.deepEqual(texts(id), [said('TC', 1), 'TC is back', said('TC', 1)]);
+    assert.deepEqual(await texts(id), [said('TC', 1), 'TC is back', said('TC', 1)]);
   });
 });
 
@@ -254,7 +251,7 @@ describe('a rule that has changed while a firing was decided is loaded again', (
   /** Sets its firings to five, as one who changes it in the store might, so that the next decided here is not stored. */
   async function countElsewhere(id: string): Promise<void> {
     await server.running.idle();
-    tamper(server.folder, `UPDATE notification SET times_sent = 5 WHERE id = '${id}'`);
+    await runSql(server.folder, `UPDATE notification SET times_sent = 5 WHERE id = '${id}'`);
   }
 
   test('and with `silence` it tells of sensors that send nothing from then on', async () => {
@@ -268,7 +265,7 @@ describe('a rule that has changed while a firing was decided is loaded again', (
     await server.restart();
     forward(60);
     assert.equal(await fired(id), 6);
-    assert.deepEqual(texts(id), [said('TC', 1)]);
+    assert.deepEqual(await texts(id), [said('TC', 1)]);
   });
 
   test('and with `for` it fires on the other devices whose condition had begun', async () => {
@@ -286,6 +283,6 @@ describe('a rule that has changed while a firing was decided is loaded again', (
     assert.equal(await fired(id), 5);
     forward(30);
     assert.equal(await fired(id), 6);
-    assert.deepEqual(texts(id), [said('TC', 2)]);
+    assert.deepEqual(await texts(id), [said('TC', 2)]);
   });
 });

@@ -1,9 +1,9 @@
 // Who may read, change and list notifications (contract 7), and how many a user may have.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { openRegistryAlone } from '../../../src/engines/embedded/open.ts';
 import { make, makeAll } from '../../support/api/calls.ts';
 import { addRule, rule } from '../../support/api/example-rule.ts';
+import { openRegistryOf } from '../../support/data.ts';
 import { addUsers } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
 
@@ -91,7 +91,7 @@ describe('who may', () => {
 
   test('have as many notifications as the bound says, and guest no fewer for it', async () => {
     await addUsers(server.folder, ['hoarder'], server.clock);
-    const { registry, close } = await openRegistryAlone(server.folder);
+    const { registry, close } = await openRegistryOf(server.folder);
     const { key: author } = await registry.read
       .selectFrom('user')
       .select('key')
@@ -109,7 +109,7 @@ describe('who may', () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 403, 403]);
     await add('guest', rule);
     await registry.write([registry.read.deleteFrom('notification').where('author', '=', author)]);
-    close();
+    await close();
   });
 });
 

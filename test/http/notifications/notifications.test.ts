@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
-import { openRegistryAlone } from '../../../src/engines/embedded/open.ts';
 import { make } from '../../support/api/calls.ts';
 import { action, addRule, condition, rule } from '../../support/api/example-rule.ts';
+import { openRegistryOf } from '../../support/data.ts';
 import { addUsers, removeUser } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
 
@@ -123,7 +123,7 @@ describe('a notification', () => {
   });
 
   test('shows what became of its last sendings, once there were some', async () => {
-    const { registry, close } = await openRegistryAlone(server.folder);
+    const { registry, close } = await openRegistryOf(server.folder);
     const facts = { times_sent: 3, last_notification: 1000, last_success: 2000, last_success_code: 201 };
     const failure = { last_failure: 1500, last_failure_code: 401, last_failure_reason: 'bad login' };
     await registry.write([
@@ -132,7 +132,7 @@ describe('a notification', () => {
         .set({ ...facts, ...failure })
         .where('id', '=', id),
     ]);
-    close();
+    await close();
     const { times_sent, last_notification, last_notif, last_success, last_success_code, ...rest } = await read();
     assert.deepEqual([times_sent, last_notification, last_notif], [3, '1970-01-01T00:00:01Z', '1970-01-01T00:00:01Z']);
     assert.deepEqual([last_success, last_success_code], ['1970-01-01T00:00:02Z', 201]);

@@ -4,8 +4,8 @@ import { limits } from '../../../config/limits.ts';
 import { refusalOf, type WriteFailure } from '../../shared/write-failure.ts';
 
 /** Raised by triggers (migration 0001): the data may not grow, and a quota would be exceeded. */
-export const growthCode = 'DU001';
-export const quotaCode = 'DU002';
+const growthCode = 'DU001';
+const quotaCode = 'DU002';
 
 const uniqueViolation = '23505';
 const foreignKeyViolation = '23503';

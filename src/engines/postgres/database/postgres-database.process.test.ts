@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { createDatabase, PostgresServer, sharedServer, withoutPostgres } from '../../../../test/support/postgres.ts';
+import { limits } from '../../../config/limits.ts';
 import { isConnectionLost, writeFailureOf } from './database-error.ts';
 import { migrate } from './migrate.ts';
 import { PostgresDatabase } from './postgres-database.ts';
@@ -80,5 +83,35 @@ suite('the database on PostgreSQL', { skip: withoutPostgres }, () => {
     await (await again).close();
     await other.close();
     server.remove();
+  });
+
+  test('a network that is cut without a word is a connection that is lost', async () => {
+    const folder = decodeURIComponent(new URL(url).searchParams.get('host') ?? '');
+    const passed = new Set<Socket>();
+    const proxy = createServer((socket) => {
+      const server = connect(join(folder, '.s.PGSQL.5432'));
+      for (const end of [socket, server]) {
+        passed.add(end);
+        end.on('error', () => {});
+      }
+      socket.pipe(server).pipe(socket);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    const usual = limits.postgresAnswerMs;
+    Object.assign(limits, { postgresAnswerMs: 300 });
+    const far = new PostgresDatabase(`postgres://dundun@127.0.0.1:${port}${new URL(url).pathname}`);
+    const own = await far.connect('tests');
+    await far.query('SELECT 1');
+    for (const end of passed) end.unpipe().pause();
+    await assert.rejects(far.query('SELECT 1'), { code: 'storage' });
+    await assert.rejects(own.query('SELECT 1'), isConnectionLost);
+    await own.lost;
+    // Healed: later connections get through.
+    assert.deepEqual(await far.query('SELECT 1 AS one'), [{ one: 1 }]);
+    Object.assign(limits, { postgresAnswerMs: usual });
+    for (const end of passed) end.destroy();
+    await far.close();
+    proxy.close();
   });
 });

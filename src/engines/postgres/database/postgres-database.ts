@@ -2,6 +2,7 @@
 // parts that have their own (the log's writer, heartbeats). All are few, and named in pg_stat_activity. Parts of the engine
 // take it in their constructors.
 import { createHash } from 'node:crypto';
+import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
@@ -123,7 +124,7 @@ export class PostgresDatabase {
   /** A connection for one part alone. @throws the error of PostgreSQL or of the network. */
   async connect(name: string, { isPipelined = false }: ConnectOptions = {}): Promise<OwnConnection> {
     if (this.#closing.signal.aborted) throw stoppingRefusal();
-    const client = new pg.Client({ ...connectionSettings(this.#url, name), pipeline: isPipelined });
+    const client = new pg.Client({ ...connectionSettings(this.#url, name), ...answered(), pipeline: isPipelined });
     const { promise: lost, resolve } = Promise.withResolvers<Error>();
     let isLost = false;
     const end = (error: Error) => {
@@ -180,6 +181,7 @@ export class PostgresDatabase {
   ): pg.Pool {
     const pool = new pg.Pool({
       ...connectionSettings(this.#url, name),
+      ...answered(),
       max,
       idleTimeoutMillis: limits.postgresIdleMs,
       pipeline: isPipelined,
@@ -220,9 +222,14 @@ export class PostgresDatabase {
   }
 
   async #ask<Row>(client: pg.ClientBase, sql: string, parameters?: readonly unknown[]): Promise<QueryRows<Row>> {
-    const { rows, rowCount } =
-      parameters === undefined ? await client.query(sql) : await client.query(this.#statement(sql, parameters));
-    return { rows, count: rowCount ?? 0 };
+    try {
+      const asked = parameters === undefined ? client.query(sql) : client.query(this.#statement(sql, parameters));
+      const { rows, rowCount } = await asked;
+      return { rows, count: rowCount ?? 0 };
+    } catch (error) {
+      if (isUnanswered(error)) destroy(client);
+      throw error;
+    }
   }
 
   /** Statements with parameters are prepared once for each connection, as long as there are few. */
@@ -250,6 +257,20 @@ async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
   } catch (error) {
     throw readRefusalOf(error);
   }
+}
+
+/** How long pg waits for an answer. The server ends statements before. */
+function answered(): pg.ClientConfig {
+  return { query_timeout: limits.postgresAnswerMs };
+}
+
+/** Whether pg has stopped waiting. It goes on to use the connection then. */
+function isUnanswered(error: unknown): boolean {
+  return (error as Error).message === 'Query read timeout';
+}
+
+function destroy(client: pg.ClientBase): void {
+  (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection.stream.destroy();
 }
 
 /** For the log: the errors of pools carry their whole connection. */
