@@ -13,8 +13,7 @@ export const attacks: readonly Attack[] = [
     name: 'keeps sessions with filters of 60 KB each',
     against: 'quotas',
     startsAgain: true,
-    metBy:
-      'a filter has 1 KiB, guests together 100 sessions and a quota of bytes (engines/shared/mqtt/mqtt-usage.ts)',
+    metBy: 'a filter has 1 KiB, guests together 100 sessions and a quota of bytes (engines/shared/mqtt/mqtt-usage.ts)',
     run: async (target) => {
       for (let n = 0; n < 20 && !target.isOver(); n += 1) {
         const { socket } = await signIn(target, { clientId: `fills-${n}`, clean: false });

@@ -15,7 +15,7 @@ type Database = Pick<PostgresDatabase, 'query'>;
 type Sessions = ReadonlyMap<number, StoredSession>;
 
 /** Keys of new sessions begin here for each node: sessions keep theirs where another node takes them over. */
-export const keysOfNode = 2 ** 32;
+const keysOfNode = 2 ** 32;
 
 export async function loadSessions(database: Database, node: number, parts: LoadingParts): Promise<LoadedSessions> {
   const byKey = new Map<number, StoredSession>();

@@ -14,7 +14,8 @@ import { packetColumns, packetFields } from '../mqtt-packet.ts';
 import type { MqttReads, QueuedRow } from '../mqtt-tables.ts';
 import { type MqttUsage, messageCost } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
-import { rowsOf, type StoredSession } from './mqtt-session.ts';
+import type { StoredSession } from './mqtt-session.ts';
+import { rowsOf } from './session-changes.ts';
 import type { StoredSessions } from './stored-sessions.ts';
 
 export class MqttOutgoing {

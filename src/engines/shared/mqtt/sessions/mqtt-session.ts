@@ -1,8 +1,7 @@
-// A stored MQTT session in memory, and the changes that store it. There may be a hundred thousand, most of them
+// A stored MQTT session in memory. There may be a hundred thousand, most of them
 // without a client, so maps are created only when they have an entry.
 import type { Subscription, SubscriptionOptions } from '../../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
-import type { MqttChange } from '../mqtt-tables.ts';
 
 /** A message that was sent under a packet id and not acknowledged yet. */
 export interface SentMessage {
@@ -123,27 +122,6 @@ export function filterCost(filter: string): number {
 const noFilters: ReadonlyMap<string, SubscriptionOptions> = new Map();
 const noneSent: ReadonlyMap<number, SentMessage> = new Map();
 const noneIncoming: ReadonlyMap<number, IncomingMessage> = new Map();
-
-/** Changes that store the sessions that have no row yet. */
-export function rowsOf(sessions: Iterable<StoredSession>): MqttChange[] {
-  const rows: MqttChange[] = [];
-  for (const { stored, key, clientId, user, awayMs } of sessions) {
-    if (stored) continue;
-    rows.push({ kind: 'session', session: key, clientId, user: user ?? null, awayMs: awayMs ?? null });
-  }
-  return rows;
-}
-
-/** Stores when the session's client went away. */
-export function putAway({ key, awayMs }: StoredSession): MqttChange {
-  return { kind: 'away', session: key, awayMs: awayMs ?? null };
-}
-
-/** Stores a filter of a session with its options. */
-export function putSubscription(session: number, filter: string, { qos, ...options }: SubscriptionOptions): MqttChange {
-  const json = JSON.stringify(options);
-  return { kind: 'filter', session, filter, qos, options: json === '{}' ? null : json };
-}
 
 /** Bytes of the messages queued for the session, and of inbound ones that await PUBREL. */
 export function inFlightBytesOf({ queuedBytes, incoming }: StoredSession): number {

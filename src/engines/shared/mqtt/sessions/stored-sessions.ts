@@ -15,8 +15,9 @@ import type { UserKey } from '../../../../domain/users/user.ts';
 import { clearRowsMax, type LoadedSessions, type MqttChange, type MqttTables } from '../mqtt-tables.ts';
 import type { MqttUsage } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
-import { inFlightBytesOf, isSame, optionsOf, putAway, putSubscription, rowsOf, StoredSession } from './mqtt-session.ts';
+import { inFlightBytesOf, isSame, optionsOf, StoredSession } from './mqtt-session.ts';
 import { MqttSubscriptions, type SubscriptionRules } from './mqtt-subscriptions.ts';
+import { putAway, putSubscription, rowsOf } from './session-changes.ts';
 
 /** The broker's connections by client id. */
 export type BrokerClients = Readonly<Record<string, object>>;
