@@ -31,11 +31,12 @@ function replaceHook(): void {
     thisArg?: This,
     ...args: unknown[]
   ): Result {
-    if (noteResource === undefined || !isTest(this)) return runInAsyncScope.call(this, fn, thisArg, ...args) as Result;
+    if (noteResource === undefined || !isTest(this))
+      return Reflect.apply(runInAsyncScope, this, [fn, thisArg, ...args]);
     const asyncId = this.asyncId();
     noteResource(asyncId, 'Test', this.triggerAsyncId(), this);
     const run = (...given: unknown[]) => current.run(asyncId, () => fn.apply(thisArg as This, given));
-    return runInAsyncScope.call(this, run, undefined, ...args) as Result;
+    return Reflect.apply(runInAsyncScope, this, [run, undefined, ...args]);
   };
 }
 
