@@ -32,11 +32,11 @@ function replaceHook(): void {
     ...args: unknown[]
   ): Result {
     if (noteResource === undefined || !isTest(this))
-      return runInAsyncScope.call(this, fn as never, thisArg, ...args) as Result;
+      return Reflect.apply(runInAsyncScope, this, [fn, thisArg, ...args]);
     const asyncId = this.asyncId();
     noteResource(asyncId, 'Test', this.triggerAsyncId(), this);
     const run = (...given: unknown[]) => current.run(asyncId, () => fn.apply(thisArg as This, given));
-    return runInAsyncScope.call(this, run, undefined, ...args) as Result;
+    return Reflect.apply(runInAsyncScope, this, [run, undefined, ...args]);
   };
 }
 
