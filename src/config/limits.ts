@@ -1214,7 +1214,7 @@ export const limits = {
   renameFollowersMax: 100,
   /** Their texts, bytes. Beyond: 422. */
   renameFollowersBytesMax: 512 * KIB,
-  /** Devices that are being given another id at once, with what follows. Beyond: 503. */
+  /** Devices that are being given another id at once, with what follows; one of them by a user. Beyond: 503. */
   renamesUnderWayMax: 2,
   /** Ids in all projects that follow in one commit: 100 ms of the writer. Beyond: 422. */
   renameProjectIdsMax: 20_000,

@@ -265,15 +265,20 @@ export class DeviceDirectory {
     if (this.#renaming.has(id)) throw isChanging(id);
   }
 
-  /** Creates a device, which may take an id that another one had before and answers by no longer. */
+  /**
+   * Creates a device, which may take an id that another one had before and answers by no longer.
+   * @throws Refusal `exists` where that one still answers by it.
+   */
   async create(id: DeviceId, write: () => Promise<void>): Promise<void> {
+    if ((await this.#findFormer(id)) !== undefined) throw new Refusal('exists', `A device still answers by ${id}.`);
     const former = await this.#formerIds.find(id);
     try {
       await write();
     } finally {
       this.forget(id);
-      if (former !== undefined) await this.formerTaken(id, former);
     }
+    // Not where the write was refused: anybody would make rules wait that watch the other device.
+    if (former !== undefined) await this.formerTaken(id, former);
   }
 
   /** Call when a former id may have been taken by another device. Not while rules wait: they are looked for again. */

@@ -132,9 +132,10 @@ export interface DeviceStore {
    * commit, what was charged for its datapoints moves along, and what is remembered of pushes to it without an
    * `Idempotency-Key` ends.
    * @returns false, without a change, where it is not (or no longer) a sensor of the device of the stamp.
-   * @throws Refusal `exists` where the target has a sensor of its id; `quota` where the target has another owner.
+   * @throws Refusal `exists` where the target has a sensor of its id, or one that still answers by it at `ageMs`; `quota`
+   * where the target has another owner.
    */
-  moveSensor(stamp: ModificationStamp, sensor: SensorKey, target: DeviceKey): Promise<boolean>;
+  moveSensor(stamp: ModificationStamp, sensor: SensorKey, target: DeviceKey, ageMs?: number): Promise<boolean>;
 
   /**
    * Adds an actuator, or replaces the description of the one with its id; a value in the draft replaces its value.

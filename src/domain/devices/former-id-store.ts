@@ -1,5 +1,6 @@
 // The store of new ids and of those that devices had before, as the domain needs it; engines implement it.
 import type { DeviceKey } from '../device-key.ts';
+import type { Audience } from '../permissions/permission.ts';
 import type { UserKey } from '../users/user.ts';
 import type { DeviceId } from './device.ts';
 import type { FormerDeviceId } from './former-id.ts';
@@ -60,8 +61,8 @@ export interface PreparedRename {
 export interface FormerIdStore {
   /** The device that had this id before, also where the id answers no longer. */
   findDevice(id: DeviceId): Promise<FormerDeviceId | undefined>;
-  /** Of these ids, those that devices of this owner had before, with their present ones. */
-  presentIds(ids: readonly DeviceId[], owner: UserKey): Promise<ReadonlyMap<DeviceId, DeviceId>>;
+  /** Of these ids, those that devices of this owner had before which the audience may see, with their present ones. */
+  presentIds(ids: readonly DeviceId[], owner: UserKey, audience: Audience): Promise<ReadonlyMap<DeviceId, DeviceId>>;
   /** Finds what follows. @returns undefined where that is more than may be written in one commit. */
   prepareRename(names: RenamedDevice, asker: Asker): Promise<PreparedRename | undefined>;
   /**

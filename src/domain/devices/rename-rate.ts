@@ -4,7 +4,7 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { DeviceKey } from '../device-key.ts';
-import type { SharedCounts } from '../ports/shared-counts.ts';
+import type { BoundedCount, Count, SharedCounts } from '../ports/shared-counts.ts';
 import type { Actor } from '../users/user.ts';
 
 export class RenameRate {
@@ -17,18 +17,34 @@ export class RenameRate {
   }
 
   /** @throws Refusal `too-many` where the device has had enough other ids today, or the user has given enough. */
-  async take({ caller }: Actor, device: DeviceKey): Promise<void> {
-    const full = await this.#counts.take([
-      { kind: 'renames', key: String(device), max: limits.renamesPerDeviceMax, windowMs: dayMs },
-      { kind: 'renames-by-user', key: caller.key, max: limits.renamesPerUserMax, windowMs: dayMs },
-    ]);
-    if (full === undefined) return;
-    throw new Refusal(
+  async take(actor: Actor, device: DeviceKey): Promise<void> {
+    const full = await this.#counts.take(boundsOf(actor, device));
+    if (full !== undefined) throw this.#tooMany(full);
+  }
+
+  /** As `take`, without counting: what comes before that costs something, too. @throws Refusal as `take`. */
+  async look(actor: Actor, device: DeviceKey): Promise<void> {
+    for (const bound of boundsOf(actor, device)) {
+      const count = await this.#counts.find(bound);
+      if (count === undefined || count.count < bound.max) continue;
+      if (count.sinceMs + bound.windowMs > this.#clock.now()) throw this.#tooMany(count);
+    }
+  }
+
+  #tooMany({ sinceMs }: Count): Refusal {
+    return new Refusal(
       'too-many',
       `A device or its sensors get at most ${limits.renamesPerDeviceMax} other ids a day, and a user gives at most ${limits.renamesPerUserMax}.`,
-      { retryAfterS: Math.max(1, Math.ceil((full.sinceMs + dayMs - this.#clock.now()) / 1000)) },
+      { retryAfterS: Math.max(1, Math.ceil((sinceMs + dayMs - this.#clock.now()) / 1000)) },
     );
   }
+}
+
+function boundsOf({ caller }: Actor, device: DeviceKey): readonly BoundedCount[] {
+  return [
+    { kind: 'renames', key: String(device), max: limits.renamesPerDeviceMax, windowMs: dayMs },
+    { kind: 'renames-by-user', key: caller.key, max: limits.renamesPerUserMax, windowMs: dayMs },
+  ];
 }
 
 const dayMs = 24 * 3_600_000;

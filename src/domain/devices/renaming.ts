@@ -48,7 +48,8 @@ export class Renaming {
   readonly #log: Log;
   readonly #followers: IdFollowers;
   readonly #rate: RenameRate;
-  #underWay = 0;
+  /** Who gives devices other ids at the moment, by the key of the caller. */
+  readonly #underWay = new Set<string>();
 
   constructor(parts: {
     readonly store: FormerIdStore;
@@ -83,15 +84,19 @@ export class Renaming {
     this.#assertFewFormer(device, to);
     this.#directory.assertRenamable(device.id);
     await this.#assertFree(device, to);
-    if (this.#underWay >= limits.renamesUnderWayMax)
+    // Before the place and the search, which whoever is refused anyway would keep from others.
+    await this.#rate.look(actor, device.key);
+    const { key } = actor.caller;
+    // One for each caller: nobody takes all places.
+    if (this.#underWay.has(key) || this.#underWay.size >= limits.renamesUnderWayMax)
       throw new Refusal('busy', 'Too many devices get other ids at once. Try again.', {
         retryAfterS: limits.busyRetryAfterS,
       });
-    this.#underWay += 1;
+    this.#underWay.add(key);
     try {
       await this.#prepareAndChange(actor, device, to);
     } finally {
-      this.#underWay -= 1;
+      this.#underWay.delete(key);
     }
     this.#log.audit({ by: actor.username, device: to, former: device.id }, 'audit: a device has another id');
   }

@@ -3,7 +3,7 @@ import { inStepsAfter } from '../../base/in-batches.ts';
 import { limits } from '../../config/limits.ts';
 import { loopTurns } from '../callers/loop-turns.ts';
 import type { PermissionReason, Permissions } from '../permissions/permission.ts';
-import type { ScopeSet } from '../scopes.ts';
+import { noScopes, type ScopeSet, scope } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Device, DeviceId } from './device.ts';
@@ -33,6 +33,8 @@ export interface ShareQuery {
 /** A user's rights on a device, and where they come from. */
 export interface Explanation {
   readonly device: Device;
+  /** The device’s id for who may view it; for others the one that they asked for, which may be a former one. */
+  readonly shownId: DeviceId;
   readonly username: string;
   readonly scopes: ScopeSet;
   readonly reasons: readonly PermissionReason[];
@@ -117,8 +119,10 @@ export class Sharing {
     }
     this.#permissions.requireGuestAllowed(actor);
     const asked = username === actor.username ? actor : this.#users.actorOf(await this.#users.getByName(username));
+    const mayView = (this.#permissions.scopesOf(actor, device) & scope.view) !== noScopes;
     return {
       device,
+      shownId: mayView ? device.id : id,
       username,
       scopes: this.#permissions.scopesOf(asked, device),
       reasons: this.#permissions.reasonsOf(asked, device),

@@ -55,7 +55,7 @@ export class Projects {
     const id = draft.id ?? this.#ids.uuid();
     this.#permissions.requireCreate(actor, { kind: 'project', id });
     try {
-      const deviceIds = await this.#presentIds(draft.deviceIds, actor.key);
+      const deviceIds = await this.#presentIds(actor, draft.deviceIds, actor.key);
       await this.#shares.take(actor, { projects: 1 }, () =>
         this.#store.create({ ...withoutRepeats({ ...draft, deviceIds }), id }, actor.key),
       );
@@ -90,7 +90,7 @@ export class Projects {
   async update(actor: Actor, id: ProjectId, change: ProjectChange): Promise<void> {
     const { deviceIds: given, ...rest } = withoutRepeats(change);
     await this.#inAttempts(actor, { id, needed: scope.projectUpdate }, async (project) => {
-      const deviceIds = given && (await this.#presentIds(given, project.ownerKey));
+      const deviceIds = given && (await this.#presentIds(actor, given, project.ownerKey));
       const onlyUnshared = !this.#permissions.mayShare(actor, project);
       const isChanged = deviceIds !== undefined && !hasSameDevices(project, { ...project, deviceIds });
       const changed = isChanged ? { ...rest, deviceIds } : rest;
@@ -174,11 +174,12 @@ export class Projects {
 
   /**
    * The ids with the present ones of the owner’s devices in place of former ones: a share of the project reaches devices by the
-   * ids that they have.
+   * ids that they have. Of devices that the actor may not view the ids stay as they are: the actor would read the new ones.
    */
-  async #presentIds(ids: readonly DeviceId[], owner: UserKey): Promise<readonly DeviceId[]> {
+  async #presentIds(actor: Actor, ids: readonly DeviceId[], owner: UserKey): Promise<readonly DeviceId[]> {
     if (ids.length === 0) return ids;
-    const present = await this.#formerIds.presentIds(ids, owner);
+    const audience = this.#permissions.audienceOf(actor, scope.view);
+    const present = await this.#formerIds.presentIds(ids, owner, audience);
     return present.size === 0 ? ids : [...new Set(ids.map((id) => present.get(id) ?? id))];
   }
 

@@ -105,9 +105,13 @@ export class Sensors {
     const device = await this.#requireUpdate(actor, id);
     const sensor = sensorOf(device, sensorId);
     const target = await this.#requireUpdate(actor, targetId);
-    for (const each of [device, target]) {
+    for (const [each, asked] of [
+      [device, id],
+      [target, targetId],
+    ] as const) {
       if (this.#permissions.mayShare(actor, each)) continue;
-      throw new Refusal('forbidden', `Only the owner of ${each.id} and admins, without an API key, move sensors.`);
+      // By the id that was asked for: the present one may not be for who may change the device.
+      throw new Refusal('forbidden', `Only the owner of ${asked} and admins, without an API key, move sensors.`);
     }
     if (target.key === device.key) return;
     if (target.ownerKey !== device.ownerKey && !actor.admin) {
@@ -119,7 +123,7 @@ export class Sensors {
     const stamp = { device: device.key, atMs: this.#clock.now() };
     try {
       const isMoved = await this.#directory.change(target, sizeOfSensor(sensor), () =>
-        this.#store.moveSensor(stamp, sensor.key, target.key),
+        this.#store.moveSensor(stamp, sensor.key, target.key, this.#ages.now()),
       );
       if (!isMoved) throw new Refusal('not-found', `Device ${id} has no sensor ${sensorId}.`);
     } catch (error) {

@@ -129,9 +129,9 @@ export function registerPermissions(app: TypedApp, services: Services): void {
 }
 
 function toExplanationRecord(explanation: Explanation) {
-  const { device, username, scopes, reasons, maySetActuators } = explanation;
+  const { shownId, username, scopes, reasons, maySetActuators } = explanation;
   return {
-    device: device.id,
+    device: shownId,
     username,
     scopes: namesOfScopes(scopesOn.device).map((name) => ({
       scope: name,

@@ -289,6 +289,22 @@ suite('who may', () => {
   });
 });
 
+test('who may not view a device asks for rights on it by a former id, and is not told the new one', async () => {
+  const json = { scopes: ['device-data:create'] };
+  await make(server, { as: 'owner', call: `PUT /devices/${from}/shares/sharer`, json, expect: 204 });
+  await rename(204);
+  const explain = (as: As, id: string, expect = 200) =>
+    make(server, { as, call: `GET /devices/${id}/permissions/explain`, expect });
+  for (const as of ['guest', 'stranger', 'sharer'] as const) {
+    const { body, text, headers } = await explain(as, from);
+    assert.equal(body.device, from);
+    assert.ok(!`${text}${JSON.stringify(headers)}`.includes(to), 'nowhere');
+    const call = `GET /devices/${from}/permissions/explain?username=owner`;
+    assert.ok(!(await make(server, { as, call, expect: 403 })).text.includes(to));
+  }
+  for (const as of ['owner', 'admin'] as const) assert.equal((await explain(as, from)).body.device, to);
+});
+
 suite('what names the device', () => {
   const memberOf = async (id: string, as: As = 'owner') =>
     (await make(server, { as, call: `GET /projects/${id}`, expect: 200 })).body.device_ids;
@@ -320,6 +336,24 @@ suite('what names the device', () => {
     await make(server, { as: 'owner', call: `DELETE /projects/${own}/shares/sharer`, expect: 204 });
     for (const id of [from, to]) await make(server, { as: 'sharer', call: `GET /devices/${id}`, expect: 403 });
     await assertSound();
+  });
+
+  test('who may change a project, but not view the device, is not told its new id by it', async () => {
+    const own = await project('owner', ['first']);
+    const json = { scopes: ['project:view', 'project:update'] };
+    await make(server, { as: 'owner', call: `PUT /projects/${own}/shares/sharer`, json, expect: 204 });
+    await rename(204);
+    const call = `PUT /projects/${own}/device_ids`;
+    const named = async (as: As) => {
+      await make(server, { as, call, json: [from], expect: 204 });
+      return await memberOf(own, 'sharer');
+    };
+    assert.deepEqual(await named('sharer'), [from]);
+    assert.deepEqual(await named('owner'), [to]);
+    const view = { scopes: ['device:view'] };
+    await make(server, { as: 'owner', call: `PUT /devices/${to}/shares/sharer`, json: view, expect: 204 });
+    assert.deepEqual(await named('sharer'), [to]);
+    assert.deepEqual(await named('admin'), [to]);
   });
 
   test('a share that is ended by the former id ends for both', async () => {
@@ -458,6 +492,20 @@ suite('a rename that is refused, or that concerns others', () => {
     assert.deepEqual(await former(id), [from === id ? to : from], 'nothing has changed');
     server.clock.advance(dayMs);
     await rename(204, { id, into: `${to}-more` });
+  });
+
+  test('one user who renames many devices at once keeps nobody else from it', async () => {
+    const many = Array.from({ length: 6 }, (_, n) => `${from}-at-once-${n}`);
+    for (const id of many) await addDevice(id);
+    const theirs = `${from}-theirs`;
+    await addDevice(theirs, { as: 'stranger' });
+    const put = (as: As, id: string) => server.call(as, 'PUT', `/devices/${id}/id`, { text: `${id}-new` });
+    const [other, ...own] = (
+      await Promise.all([...many.map((id) => put('owner', id)), put('stranger', theirs)])
+    ).reverse();
+    assert.equal(other?.status, 204);
+    for (const { status } of own) assert.ok([204, 503].includes(status), String(status));
+    assert.ok(own.some(({ status }) => status === 204));
   });
 
   test('more of the owner’s than may follow in one commit refuses it; what strangers have does not', async () => {

@@ -168,6 +168,26 @@ suite('a sensor that has another id', () => {
     await assertSound();
   });
 
+  test('is moved to a device where a sensor was called so, once that answers by its id no longer', async () => {
+    const target = `${d}-target`;
+    const json = { id: target, sensors: [{ id: 'north' }] };
+    await make(server, { as: 'owner', call: 'POST /devices', json, expect: 204 });
+    await make(server, { as: 'owner', call: `PUT /devices/${target}/sensors/north/id`, text: 'south', expect: 204 });
+    await rename(204);
+    await push('north', 1);
+    const move = (expect: number) =>
+      make(server, { as: 'owner', call: `PUT /devices/${d}/sensors/north/device`, text: target, expect });
+    await move(422);
+    server.clock.advance(yearMs);
+    await server.running.idle();
+    await move(204);
+    const read = (id: string) =>
+      make(server, { as: 'owner', call: `GET /devices/${target}/sensors/${id}/values`, expect: 200 });
+    assert.equal((await read('north')).body.length, 1);
+    assert.equal((await read('south')).body.length, 0);
+    await assertSound();
+  });
+
   test('is heard under both ids over MQTT, retained under the new one and given under either', async () => {
     const topic = (id: string, device = d) => `devices/${device}/sensors/${id}/value`;
     const owner = await Client.connect(server, 'owner');
@@ -232,6 +252,19 @@ test('only the owner and admins give a sensor another id, without an API key', a
     { as: 'owner', call: `PUT /devices/${d}/sensors/none/id`, text: 'x', expect: 404 },
     { as: 'owner', call: `PUT /devices/none/sensors/TC/id`, text: 'x', expect: 404 },
   ]);
+});
+
+test('who may change a device, but not view it, is not told its new id when a sensor is not moved', async () => {
+  const [target, into] = [`${d}-target`, `${d}-secret`];
+  await make(server, { as: 'owner', call: 'POST /devices', json: { id: target }, expect: 204 });
+  const json = { scopes: ['device:update'] };
+  for (const id of [d, target])
+    await make(server, { as: 'owner', call: `PUT /devices/${id}/shares/sharer`, json, expect: 204 });
+  await make(server, { as: 'owner', call: `PUT /devices/${d}/id`, text: into, expect: 204 });
+  const call = `PUT /devices/${d}/sensors/TC/device`;
+  const { body } = await make(server, { as: 'sharer', call, text: target, expect: 403 });
+  assert.ok(!JSON.stringify(body).includes(into), body.detail);
+  assert.match(body.detail, /move sensors/);
 });
 
 test('rules go on naming a sensor as they do: they fire once for each datapoint, by whichever id it is pushed', async () => {

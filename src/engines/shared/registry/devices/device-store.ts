@@ -181,14 +181,18 @@ export class SqlDeviceStore implements DeviceStore {
     });
   }
 
-  async moveSensor(stamp: ModificationStamp, sensor: SensorKey, target: DeviceKey): Promise<boolean> {
+  async moveSensor(stamp: ModificationStamp, sensor: SensorKey, target: DeviceKey, ageMs = 0): Promise<boolean> {
     const isThere = sql<SqlBool>`EXISTS (SELECT 1 FROM sensor WHERE key = ${sensor} AND device = ${stamp.device})`;
     const move = this.#db.updateTable('sensor').set({ device: target }).where('key', '=', sensor);
+    const itsId = sql<string>`(SELECT id FROM sensor WHERE key = ${sensor} AND device = ${stamp.device})`;
+    const former = this.#db.deleteFrom('former_sensor_id').where('device', '=', target).where('id', '=', itsId);
     // Marked first, because afterwards the sensor is no longer one of the device.
     const [changed] = await this.#registry.write(
       [
         this.#mark(stamp).where(isThere),
         this.#mark({ ...stamp, device: target }).where(isThere),
+        // A former id that answers no longer may be taken.
+        former.where('until', '<=', ageMs),
         move.where('device', '=', stamp.device),
       ],
       { moves: true },

@@ -14,7 +14,9 @@ import type {
   StoredRename,
 } from '../../../../domain/devices/former-id-store.ts';
 import type { SensorId } from '../../../../domain/devices/sensor.ts';
+import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
+import { audienceCondition } from '../conditions/audience.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { FormerDeviceIdTable, Tables } from '../tables.ts';
@@ -36,8 +38,13 @@ export class SqlFormerIdStore implements FormerIdStore {
       .executeTakeFirst();
   }
 
-  async presentIds(ids: readonly DeviceId[], owner: UserKey): Promise<ReadonlyMap<DeviceId, DeviceId>> {
-    const led = await presentIdsOf(this.#registry, ids, sql`device.owner = ${owner}`);
+  async presentIds(
+    ids: readonly DeviceId[],
+    owner: UserKey,
+    audience: Audience,
+  ): Promise<ReadonlyMap<DeviceId, DeviceId>> {
+    const isSeen = audienceCondition('device', audience);
+    const led = await presentIdsOf(this.#registry, ids, sql`device.owner = ${owner} AND ${isSeen}`);
     return new Map([...led].map(([id, former]) => [id, former.id]));
   }
 
