@@ -530,6 +530,30 @@ suite('a rename that is refused, or that concerns others', () => {
     assert.equal(await sent(), 3, 'the rule watches the device that has its id');
   });
 
+  test('what a sharer’s rule remembers since the rename counts after the device went back to its former id', async () => {
+    await shareWith(from, ['device:view', 'device-data:view']);
+    const condition = { devices: [from], sensors: ['s'], expression: 's>0' };
+    const action = { usernames: ['sharer'], channels: ['none'], message: '{s}' };
+    const json = { condition, action, hysteresis: 's<0' };
+    const rule = (await make(server, { as: 'sharer', call: 'POST /notifications', json, expect: 200 })).text;
+    const sent = async () => {
+      await server.running.idle();
+      return (await server.call('sharer', 'GET', `/notifications/${rule}`)).body.times_sent;
+    };
+    await push(from, 1);
+    assert.equal(await sent(), 1);
+    await rename(204);
+    await push(to, -1);
+    assert.equal(await sent(), 1);
+    await rename(204, { id: to, into: from });
+    await push(from, 2);
+    assert.equal(await sent(), 2, 'it was armed again');
+    await rename(204);
+    await server.restart();
+    await push(from, 3);
+    assert.equal(await sent(), 2);
+  });
+
   test('the old owner’s keys lose a device that is handed over, by the former id too', async () => {
     const key = async () =>
       (await server.call('owner', 'POST', '/auth/keys', { json: { name: 'k', devices: [from] } })).body;
