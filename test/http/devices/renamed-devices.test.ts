@@ -322,6 +322,29 @@ suite('what names the device', () => {
     await assertSound();
   });
 
+  test('a project that names a former id gives rights by its shares, once it is of the owner; until that id is ended', async () => {
+    const json = { scopes: ['project:view', 'device:view'], with_devices: true };
+    const foreign = await project('stranger', [from]);
+    await make(server, { as: 'stranger', call: `PUT /projects/${foreign}/shares/sharer`, json, expect: 204 });
+    const seen = async (expect: number) => {
+      for (const id of [from, to]) await make(server, { as: 'sharer', call: `GET /devices/${id}`, expect });
+      const { body } = await make(server, { as: 'sharer', call: `GET /devices?q=id==${to}`, expect: 200 });
+      assert.equal(body.length, expect === 200 ? 1 : 0);
+    };
+    await rename(204);
+    await seen(403);
+    await make(server, { as: 'owner', call: `PUT /devices/${to}/owner`, text: 'stranger', expect: 204 });
+    await seen(200);
+    await make(server, { as: 'stranger', call: `DELETE /projects/${foreign}/shares/sharer`, expect: 204 });
+    await seen(403);
+    await make(server, { as: 'stranger', call: `PUT /projects/${foreign}/shares/sharer`, json, expect: 204 });
+    await seen(200);
+    await rename(204, { as: 'stranger', id: to, into: `${to}-2` });
+    await make(server, { as: 'sharer', call: `GET /devices/${from}`, expect: 200 });
+    await make(server, { as: 'stranger', call: `DELETE /devices/${from}/former_ids/${from}`, expect: 204 });
+    await make(server, { as: 'sharer', call: `GET /devices/${to}`, expect: 403 });
+  });
+
   test('a share that is ended by the former id ends for both', async () => {
     await rename(204);
     const json = { scopes: ['device:view'] };

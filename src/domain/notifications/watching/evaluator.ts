@@ -34,7 +34,7 @@ import {
 import type { NotificationId } from '../rules/notification.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { Alarm, Alarms } from './alarms.ts';
-import { EvaluationStep, namesOf, type WatchedDevice, type WatchedSensor } from './evaluation-step.ts';
+import { EvaluationStep, namesOf, type RuleEvaluation, type WatchedSensor } from './evaluation-step.ts';
 import type { RuleEntry } from './rule-entry.ts';
 import type { RuleIndex } from './rule-index.ts';
 import { StepLoading } from './step-loading.ts';
@@ -386,22 +386,6 @@ export class Evaluator {
     if (isCounted) this.#counters.firings += 1;
     for (const { channel, state } of messages) this.#counters.end(channel, state);
   }
-}
-
-/** A rule and a device, evaluated for a datapoint or for the time until `untilMs`. */
-interface RuleEvaluation {
-  readonly entry: RuleEntry;
-  readonly device: DeviceId;
-  /** Undefined where the device was removed. */
-  readonly watched: WatchedDevice | undefined;
-  readonly datapoint?: {
-    readonly seq: number;
-    readonly sensor: SensorId;
-    readonly names: readonly SensorId[];
-    readonly atMs: number;
-    readonly lookup: Lookup;
-  };
-  readonly untilMs?: number;
 }
 
 const none: ReadonlySet<SensorId> = new Set();
