@@ -335,6 +335,12 @@ suite('what names the device', () => {
     await seen(403);
     await make(server, { as: 'owner', call: `PUT /devices/${to}/owner`, text: 'stranger', expect: 204 });
     await seen(200);
+    const both = await project('stranger', [from, to]);
+    await make(server, { as: 'stranger', call: `PUT /projects/${both}/shares/sharer`, json, expect: 204 });
+    const explain = `GET /devices/${to}/permissions/explain`;
+    const { from: sources } = (await make(server, { as: 'sharer', call: explain, expect: 200 })).body.scopes[0];
+    assert.deepEqual(sources.map((source: { project: string }) => source.project).sort(), [foreign, both].sort());
+    await make(server, { as: 'stranger', call: `DELETE /projects/${both}/shares/sharer`, expect: 204 });
     await make(server, { as: 'stranger', call: `DELETE /projects/${foreign}/shares/sharer`, expect: 204 });
     await seen(403);
     await make(server, { as: 'stranger', call: `PUT /projects/${foreign}/shares/sharer`, json, expect: 204 });
