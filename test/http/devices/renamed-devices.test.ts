@@ -354,6 +354,33 @@ suite('what names the device', () => {
     await make(server, { as: 'owner', call: `PUT /devices/${to}/shares/sharer`, json: view, expect: 204 });
     assert.deepEqual(await named('sharer'), [to]);
     assert.deepEqual(await named('admin'), [to]);
+  test('a project that names a former id gives rights by its shares, once it is of the owner; until that id is ended', async () => {
+    const json = { scopes: ['project:view', 'device:view'], with_devices: true };
+    const foreign = await project('stranger', [from]);
+    await make(server, { as: 'stranger', call: `PUT /projects/${foreign}/shares/sharer`, json, expect: 204 });
+    const seen = async (expect: number) => {
+      for (const id of [from, to]) await make(server, { as: 'sharer', call: `GET /devices/${id}`, expect });
+      const { body } = await make(server, { as: 'sharer', call: `GET /devices?q=id==${to}`, expect: 200 });
+      assert.equal(body.length, expect === 200 ? 1 : 0);
+    };
+    await rename(204);
+    await seen(403);
+    await make(server, { as: 'owner', call: `PUT /devices/${to}/owner`, text: 'stranger', expect: 204 });
+    await seen(200);
+    const both = await project('stranger', [from, to]);
+    await make(server, { as: 'stranger', call: `PUT /projects/${both}/shares/sharer`, json, expect: 204 });
+    const explain = `GET /devices/${to}/permissions/explain`;
+    const { from: sources } = (await make(server, { as: 'sharer', call: explain, expect: 200 })).body.scopes[0];
+    assert.deepEqual(sources.map((source: { project: string }) => source.project).sort(), [foreign, both].sort());
+    await make(server, { as: 'stranger', call: `DELETE /projects/${both}/shares/sharer`, expect: 204 });
+    await make(server, { as: 'stranger', call: `DELETE /projects/${foreign}/shares/sharer`, expect: 204 });
+    await seen(403);
+    await make(server, { as: 'stranger', call: `PUT /projects/${foreign}/shares/sharer`, json, expect: 204 });
+    await seen(200);
+    await rename(204, { as: 'stranger', id: to, into: `${to}-2` });
+    await make(server, { as: 'sharer', call: `GET /devices/${from}`, expect: 200 });
+    await make(server, { as: 'stranger', call: `DELETE /devices/${from}/former_ids/${from}`, expect: 204 });
+    await make(server, { as: 'sharer', call: `GET /devices/${to}`, expect: 403 });
   });
 
   test('a share that is ended by the former id ends for both', async () => {
@@ -576,6 +603,30 @@ suite('a rename that is refused, or that concerns others', () => {
     await push(to, -1);
     await push(to, 6);
     assert.equal(await sent(), 3, 'the rule watches the device that has its id');
+  });
+
+  test('what a sharer’s rule remembers since the rename counts after the device went back to its former id', async () => {
+    await shareWith(from, ['device:view', 'device-data:view']);
+    const condition = { devices: [from], sensors: ['s'], expression: 's>0' };
+    const action = { usernames: ['sharer'], channels: ['none'], message: '{s}' };
+    const json = { condition, action, hysteresis: 's<0' };
+    const rule = (await make(server, { as: 'sharer', call: 'POST /notifications', json, expect: 200 })).text;
+    const sent = async () => {
+      await server.running.idle();
+      return (await server.call('sharer', 'GET', `/notifications/${rule}`)).body.times_sent;
+    };
+    await push(from, 1);
+    assert.equal(await sent(), 1);
+    await rename(204);
+    await push(to, -1);
+    assert.equal(await sent(), 1);
+    await rename(204, { id: to, into: from });
+    await push(from, 2);
+    assert.equal(await sent(), 2, 'it was armed again');
+    await rename(204);
+    await server.restart();
+    await push(from, 3);
+    assert.equal(await sent(), 2);
   });
 
   test('the old owner’s keys lose a device that is handed over, by the former id too', async () => {

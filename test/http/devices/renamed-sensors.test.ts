@@ -309,6 +309,24 @@ test('rules go on naming a sensor as they do: they fire once for each datapoint,
   assert.deepEqual([await sent(before), await sent(edges), await sent(later), await sent(both)], [4, 2, 3, 3]);
 });
 
+test('a sensor that a rule names by two ids is not silent by the one that it is not pushed under', async () => {
+  await rename(204);
+  const action = { usernames: ['owner'], channels: ['none'], message: '{id}' };
+  const json = { condition: { devices: [d], sensors: ['TC', 'north'] }, action, silence: 60, recovery_message: 'back' };
+  const rule = (await make(server, { as: 'owner', call: 'POST /notifications', json, expect: 200 })).text;
+  const sent = async () => {
+    await server.running.idle();
+    return (await server.call('owner', 'GET', `/notifications/${rule}`)).body.times_sent;
+  };
+  for (const name of ['TC', 'north', 'north', 'TC', 'TC']) {
+    server.clock.advance(40_000);
+    await push(name, 1);
+    assert.equal(await sent(), 0);
+  }
+  server.clock.advance(61_000);
+  assert.ok((await sent()) > 0, 'its silence is noticed');
+});
+
 test('pushes that are under way while ids change are all stored, each once', async () => {
   const writing = Promise.all(Array.from({ length: 200 }, async (_, n) => push('TC', n)));
   for (const into of ['one', 'two', 'TC']) await rename(204, { id: 'TC', into });

@@ -77,6 +77,27 @@ for (const [form, wrap] of [
   });
 }
 
+test('a rule does not send to who got the name of a removed user after its device got another id', async () => {
+  const json = { id: 'e', sensors: [{ id: 'TC' }], actuators: [{ id: 'a' }] };
+  await make(server, { as: 'owner', call: 'POST /devices', json, expect: 204 });
+  const first = await add('pepsi', 'first');
+  const condition = { devices: ['e'], sensors: ['TC'], expression: 'TC<40' };
+  const action = { usernames: ['pepsi'], channels: ['webhook'], message: '{TC}' };
+  await make(server, { as: 'owner', call: 'POST /notifications', json: { condition, action }, expect: 200 });
+  const value = { device_id: 'e', actuator_id: 'a', actuator_value: '{TC}' };
+  const setting = { condition, action: { type: 'ActuationAction', value } };
+  const { text } = await make(server, { as: 'owner', call: 'POST /notifications', json: setting, expect: 200 });
+  await remove(first);
+  await add('pepsi', 'second');
+  await make(server, { as: 'owner', call: 'PUT /devices/e/id', text: 'f', expect: 204 });
+  const { body } = await make(server, { as: 'owner', call: `GET /notifications/${text}`, expect: 200 });
+  assert.deepEqual([body.condition.devices, body.action.value.device_id], [['f'], 'f']);
+  await make(server, { as: 'owner', call: 'POST /devices/f/sensors/TC/values', json: { value: 1 }, expect: 204 });
+  await server.running.idle();
+  assert.deepEqual(paths(), []);
+  assert.equal((await newest())['status'], 'failed');
+});
+
 test('a message that waits for a removed user does not go to who got the name', async () => {
   const first = await add('issa', 'first');
   provider.reply = { status: 503 };

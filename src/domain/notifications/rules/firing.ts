@@ -113,11 +113,22 @@ function isThrottled(
  */
 export function applyDatapoint(
   context: FiringContext,
-  { sensor, atMs, lookup }: { readonly sensor: string; readonly atMs: number; readonly lookup: Lookup },
+  {
+    sensor,
+    names = [sensor],
+    atMs,
+    lookup,
+  }: {
+    readonly sensor: string;
+    /** All ids by which the rule names the sensor. */
+    readonly names?: readonly string[];
+    readonly atMs: number;
+    readonly lookup: Lookup;
+  },
 ): readonly FiringEvent[] {
   const of: Evaluation = { ...context, events: [] };
   const { rule, memory, events } = of;
-  if (rule.silenceMs !== undefined) endSilence(of, sensor, atMs);
+  if (rule.silenceMs !== undefined) for (const name of names) endSilence(of, name, atMs);
   if (rule.expression === undefined) return events;
   // Before the condition, because this datapoint may re-arm the rule and make it fire.
   if (rule.rearm !== undefined && holds(rule.rearm, lookup)) {

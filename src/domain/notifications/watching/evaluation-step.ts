@@ -79,6 +79,22 @@ export class WatchedDevice {
   };
 }
 
+/** A rule and a device, evaluated for a datapoint or for the time until `untilMs`. */
+export interface RuleEvaluation {
+  readonly entry: RuleEntry;
+  readonly device: DeviceId;
+  /** Undefined where the device was removed. */
+  readonly watched: WatchedDevice | undefined;
+  readonly datapoint?: {
+    readonly seq: number;
+    readonly sensor: SensorId;
+    readonly names: readonly SensorId[];
+    readonly atMs: number;
+    readonly lookup: Lookup;
+  };
+  readonly untilMs?: number;
+}
+
 export class EvaluationStep {
   /** The lease under which its results are stored. */
   readonly fence: Fence;

@@ -34,7 +34,7 @@ import {
 import type { NotificationId } from '../rules/notification.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { Alarm, Alarms } from './alarms.ts';
-import { EvaluationStep, namesOf, type WatchedDevice, type WatchedSensor } from './evaluation-step.ts';
+import { EvaluationStep, namesOf, type RuleEvaluation, type WatchedSensor } from './evaluation-step.ts';
 import type { RuleEntry } from './rule-entry.ts';
 import type { RuleIndex } from './rule-index.ts';
 import { StepLoading } from './step-loading.ts';
@@ -144,11 +144,11 @@ export class Evaluator {
       for (const watch of names)
         if (watch.watched.hasTimes && !this.#alarms.isHeld) await this.#applyElapsedTime(step, watch, push.receivedMs);
       const concerned = names.filter((watch) => this.#mayConcernRules(push, index, { step, watch }));
-      const entries = new Map(
-        concerned.flatMap((watch) => watch.rules.entries.map((entry) => [entry, watch] as const)),
-      );
-      for (const [entry, watch] of entries) {
-        this.#evaluateDatapoint(step, entry, { push, index, watch });
+      const watches = new Map<RuleEntry, [WatchedSensor, ...WatchedSensor[]]>();
+      for (const watch of concerned)
+        for (const entry of watch.rules.entries) watches.set(entry, [watch, ...(watches.get(entry) ?? [])]);
+      for (const [entry, named] of watches) {
+        this.#evaluateDatapoint(step, entry, { push, index, watch: named[0], names: named.map(({ name }) => name) });
         if (step.needsPause) await this.#pause(step);
       }
       for (const { rules } of concerned) rules.updateThrottled(push.receivedMs);
@@ -276,7 +276,17 @@ export class Evaluator {
   #evaluateDatapoint(
     step: EvaluationStep,
     entry: RuleEntry,
-    { push, index, watch }: { readonly push: SeenPush; readonly index: number; readonly watch: WatchedSensor },
+    {
+      push,
+      index,
+      watch,
+      names = [watch.name],
+    }: {
+      readonly push: SeenPush;
+      readonly index: number;
+      readonly watch: WatchedSensor;
+      readonly names?: readonly SensorId[];
+    },
   ): void {
     const { watched } = watch;
     const { lookup } = watched;
@@ -285,7 +295,7 @@ export class Evaluator {
     const atMs = push.receivedMs;
     if (seq <= entry.afterSeq || entry.isGone) return;
     if (!entry.hasMemory && !mayFire(entry.rule, entry.ruleState, { atMs, lookup, time: this.#clock })) return;
-    this.#evaluateRule(step, { entry, device, watched, datapoint: { seq, sensor: watch.name, atMs, lookup } });
+    this.#evaluateRule(step, { entry, device, watched, datapoint: { seq, sensor: watch.name, names, atMs, lookup } });
     this.#alarms.arrange(entry, device);
   }
 
@@ -376,21 +386,6 @@ export class Evaluator {
     if (isCounted) this.#counters.firings += 1;
     for (const { channel, state } of messages) this.#counters.end(channel, state);
   }
-}
-
-/** A rule and a device, evaluated for a datapoint or for the time until `untilMs`. */
-interface RuleEvaluation {
-  readonly entry: RuleEntry;
-  readonly device: DeviceId;
-  /** Undefined where the device was removed. */
-  readonly watched: WatchedDevice | undefined;
-  readonly datapoint?: {
-    readonly seq: number;
-    readonly sensor: SensorId;
-    readonly atMs: number;
-    readonly lookup: Lookup;
-  };
-  readonly untilMs?: number;
 }
 
 const none: ReadonlySet<SensorId> = new Set();

@@ -1,5 +1,6 @@
 // Which rights on devices come from shares of their gateways, and of projects that name them (contract 3). The owner of
-// the device must be that of the gateway or project: whoever names a device of somebody else gives nobody a right on it.
+// the device must be that of the gateway or project: whoever names a device of somebody else gives nobody a right on it. A
+// project may name it by an id that it had before, as long as nobody else has taken that.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type ScopeSet, scopesOn } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
@@ -26,8 +27,20 @@ export function inheritedShares(condition: RawBuilder<SqlBool>): RawBuilder<unkn
       INNER JOIN project_device AS named ON named.device_id = reached.id AND named.owner = reached.owner
       INNER JOIN project ON project.key = named.project
       INNER JOIN project_share AS given ON given.record = project.key
-      WHERE ${isMet})`;
+      WHERE ${isMet}
+    UNION ALL ${columns}, 'project' AS kind, project.id AS record
+      FROM device AS reached
+      INNER JOIN former_device_id AS former ON former.device = reached.key
+      INNER JOIN project_device AS named ON named.device_id = former.id AND named.owner = reached.owner
+      INNER JOIN project ON project.key = named.project
+      INNER JOIN project_share AS given ON given.record = project.key
+      WHERE ${isMet} AND NOT ${isNamedOtherwise})`;
 }
+
+/** Whether the project names the device also by its present id, or by a former one that is counted instead: each project once. */
+const isNamedOtherwise = sql<SqlBool>`EXISTS (SELECT 1 FROM project_device AS twin
+  WHERE twin.project = named.project AND twin.device_id IN (SELECT reached.id
+    UNION ALL SELECT other.id FROM former_device_id AS other WHERE other.device = reached.key AND other.id < former.id))`;
 
 /**
  * Whether a share of this gateway gives rights on devices of the owner of `device`, unless that is its gateway already.

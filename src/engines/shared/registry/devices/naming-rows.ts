@@ -42,34 +42,43 @@ export class NamingRows {
     return this.#changes.filter(({ row }) => row.kind === 'rule').map(({ row }) => row.id);
   }
 
-  /** Each changes only rows that are as they were read. */
+  /** Each changes only texts that are as they were read. */
   statements({ rows }: SqlDialect, mayBe: RawBuilder<unknown>): RawBuilder<unknown>[] {
     const of = (kind: NamingRow['kind']) => this.#changes.filter(({ row }) => row.kind === kind);
-    const texts = { key: 'integer', before: 'text', text: 'text', action: 'text' } as const;
-    const entries = (kind: NamingRow['kind']) =>
-      rows(sql`${JSON.stringify(of(kind).map(({ row, text, action }) => [row.key, row.text, text, action]))}`, texts);
-    const lists = (table: 'api_key' | 'project', column: 'devices' | 'device_ids', kind: NamingRow['kind']) =>
-      of(kind).length === 0
+    const texts = { key: 'integer', before: 'text', text: 'text' } as const;
+    // The columns that SQL writes are those whose text changes: a trigger on a column does not look whether it does.
+    const set = (
+      table: 'api_key' | 'project' | 'notification',
+      column: 'devices' | 'device_ids' | 'condition' | 'action',
+      entries: readonly (readonly [key: number, before: string, text: string])[],
+    ) => {
+      const changed = entries.filter(([, before, text]) => before !== text);
+      return changed.length === 0
         ? []
         : [
-            sql`UPDATE ${sql.table(table)} SET ${sql.ref(column)} = entry.text FROM ${entries(kind)} AS entry
+            sql`UPDATE ${sql.table(table)} SET ${sql.ref(column)} = entry.text FROM ${rows(sql`${JSON.stringify(changed)}`, texts)} AS entry
               WHERE ${sql.ref(`${table}.key`)} = entry.key AND ${sql.ref(`${table}.${column}`)} = entry.before AND ${mayBe}`,
           ];
+    };
+    const textsOf = (kind: NamingRow['kind']) => of(kind).map(({ row, text }) => [row.key, row.text, text] as const);
+    const actions = of('rule').flatMap(({ row, action }) =>
+      row.action === null || action === null ? [] : [[row.key, row.action, action] as const],
+    );
     return [
-      ...lists('api_key', 'devices', 'key'),
-      ...lists('project', 'device_ids', 'project'),
-      ...this.#rules(entries, mayBe),
+      ...set('api_key', 'devices', textsOf('key')),
+      ...set('project', 'device_ids', textsOf('project')),
+      ...set('notification', 'condition', textsOf('rule')),
+      ...set('notification', 'action', actions),
+      ...this.#memories(mayBe),
     ];
   }
 
-  #rules(entries: (kind: 'rule') => RawBuilder<unknown>, mayBe: RawBuilder<unknown>): RawBuilder<unknown>[] {
+  #memories(mayBe: RawBuilder<unknown>): RawBuilder<unknown>[] {
     const keys = this.#changes.filter(({ row }) => row.kind === 'rule').map(({ row }) => row.key);
     if (keys.length === 0) return [];
     const { from, to } = this.#names;
     const ofThese = sql`notification IN (${sql.join(keys)}) AND ${mayBe}`;
     return [
-      sql`UPDATE notification SET condition = entry.text, action = entry.action FROM ${entries('rule')} AS entry
-        WHERE notification.key = entry.key AND notification.condition = entry.before AND ${mayBe}`,
       // What a rule remembers of a device that is gone must not be taken for this one's.
       sql`DELETE FROM notification_memory WHERE device = ${to} AND ${ofThese}`,
       sql`UPDATE notification_memory SET device = ${to} WHERE device = ${from} AND ${ofThese}`,

@@ -47,6 +47,7 @@ export class SqlWatchStore implements WatchStore {
   readonly #updateRules: FixedQuery;
   readonly #recorded: FixedQuery<{ readonly key: RuleKey }>;
   readonly #putMemories: FixedQuery;
+  readonly #forgetFormer: FixedQuery;
   readonly #putFollowed: FixedQuery;
 
   constructor(registry: Registry) {
@@ -57,6 +58,7 @@ export class SqlWatchStore implements WatchStore {
     this.#updateRules = new FixedQuery(registry, updateRules(dialect));
     this.#recorded = new FixedQuery(registry, recordedRules(dialect));
     this.#putMemories = new FixedQuery(registry, putMemories(dialect));
+    this.#forgetFormer = new FixedQuery(registry, forgetFormerMemories(dialect));
     this.#putFollowed = new FixedQuery(registry, putFollowed(dialect));
   }
 
@@ -97,7 +99,8 @@ export class SqlWatchStore implements WatchStore {
     const ruleUpdate = rules.size === 0 ? -1 : writes.push(this.#updateRules.with(rulesJson(rules))) - 1;
     if (memories.length > 0) {
       const rows = memories.map(({ rule, device, memory, watchedSinceMs }) => [rule, device, memory, watchedSinceMs]);
-      writes.push(this.#putMemories.with(JSON.stringify(rows)));
+      const json = JSON.stringify(rows);
+      writes.push(this.#putMemories.with(json), this.#forgetFormer.with(json));
     }
     for (const { author, messages: made } of firings) writes.push(...this.#trimming.trim(author, made));
     if (followedSeq !== undefined) writes.push(this.#putFollowed.with(followedSeq));
@@ -289,6 +292,14 @@ const putMemories = ({ rows }: SqlDialect) => sql`INSERT INTO notification_memor
   FROM ${rows(parameter(0), memoryColumns)} AS entry CROSS JOIN notification
   WHERE notification.key = entry.rule AND notification.watched_since = entry.since
   ON CONFLICT (notification, device) DO UPDATE SET memory = excluded.memory`;
+
+/** What the rule remembers by other ids of the device: else that would count again after the device had gone back to one. */
+const forgetFormerMemories = ({ rows }: SqlDialect) => sql`DELETE FROM notification_memory
+  WHERE (notification, device) IN (SELECT notification.key, former.id
+    FROM ${rows(parameter(0), memoryColumns)} AS entry CROSS JOIN device CROSS JOIN former_device_id AS former
+      CROSS JOIN notification
+    WHERE device.id = entry.device AND former.device = device.key
+      AND notification.key = entry.rule AND notification.watched_since = entry.since)`;
 
 const putFollowed = ({ greater }: SqlDialect) => sql`INSERT INTO counter (name, value)
   VALUES ('followed_seq', ${parameter(0)})
