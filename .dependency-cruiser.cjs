@@ -166,7 +166,7 @@ const forbidden = [
     to: { path: '^src/engines/postgres/[^/]+[.]ts$' },
   },
   ...postgresParts.slice(0, -1).map((part, place) => ({
-    name: `${part}-on-postgres-knows-no-later-part`,
+    name: `${part}-knows-no-later-part-on-postgres`,
     comment: 'Parts of the engine on PostgreSQL have one order; what goes against it is handed in as an interface.',
     from: { path: `^src/engines/postgres/${part}/`, pathNot: tests },
     to: { path: `^src/engines/postgres/(${postgresParts.slice(place + 1).join('|')})/` },

@@ -71,7 +71,7 @@ export class PostgresDatabase {
   /** Like `query`, for reads whose time grows with the data; PostgreSQL ends them after `searchMsMax` (its code 57014). */
   search<Row = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
     // Planned each time, for what is asked: a plan for any filter would be bad for most.
-    return this.#readFrom(this.#searches, { text: sql, values: parameters as unknown[] });
+    return this.#readFrom(this.#searches, { text: sql, values: parameters.map(withoutNul) });
   }
 
   async #readFrom<Row>(pool: pg.Pool, statement: pg.QueryConfig): Promise<Row[]> {
@@ -234,7 +234,7 @@ export class PostgresDatabase {
 
   /** Statements with parameters are prepared once for each connection, as long as there are few. */
   #statement(text: string, parameters: readonly unknown[]): pg.QueryConfig {
-    const values = parameters as unknown[];
+    const values = parameters.map(withoutNul);
     let name = this.#prepared.get(text);
     if (name === undefined && this.#prepared.size < limits.postgresStatementsPrepared) {
       name = createHash('sha256').update(text).digest('base64url').slice(0, 32);
@@ -257,6 +257,11 @@ async function connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
   } catch (error) {
     throw readRefusalOf(error);
   }
+}
+
+/** PostgreSQL refuses NUL in texts. None is stored (isStorableText), but one may be looked for, which is to find nothing. */
+function withoutNul(parameter: unknown): unknown {
+  return typeof parameter === 'string' && parameter.includes('\0') ? parameter.replaceAll('\0', '\uffff') : parameter;
 }
 
 /** How long pg waits for an answer. The server ends statements before. */

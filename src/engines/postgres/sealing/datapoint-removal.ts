@@ -22,8 +22,8 @@ const stepChunks = 50;
 /** How far a removal has come; replaced with each step. */
 interface Progress {
   readonly removed: number;
-  /** By the ids of chunks that cannot be read: how many datapoints they have. */
-  readonly unreadable: ReadonlyMap<number, number>;
+  /** Chunks that cannot be read, by their ids. */
+  readonly unreadable: ReadonlyMap<number, FoundChunk>;
   /** Datapoints that cannot be read and were set aside. */
   readonly aside: number;
   /** Chunks are done up to this one, as long as the sensor has this version. */
@@ -46,7 +46,7 @@ export async function removeFromChunks(
     progress = await database.transaction((connection) => step(connection, removal, { before, note }));
     if (!progress.isDone) await new Promise(setImmediate);
   }
-  const unreadable = [...progress.unreadable.values()].reduce((sum, count) => sum + count, progress.aside);
+  const unreadable = [...progress.unreadable.values()].reduce((sum, { count }) => sum + count, progress.aside);
   return [progress.removed, unreadable];
 }
 
@@ -68,22 +68,23 @@ async function step(
   for (const chunk of chunks) {
     const gone = await removeFrom(connection, chunk, removal);
     removed += gone?.removed ?? 0;
-    if (gone === undefined) unreadable.set(chunk.id, chunk.count);
+    if (gone === undefined) unreadable.set(chunk.id, chunk);
     seen += 1;
     hasMoved = gone?.hasMoved === true;
     if (hasMoved || performance.now() > endMs) break;
   }
+  // Those behind it have other ids: all of its time are looked at once more.
+  const last = chunks[seen - 1];
+  if (hasMoved) for (const [id, one] of unreadable) if (one.last === last?.last) unreadable.delete(id);
   const isDone = !hasMoved && seen === chunks.length && chunks.length < stepChunks;
   const aside = isDone ? await finish(connection, removal, note) : { removed: 0, unreadable: 0 };
   removed += aside.removed;
   await connection.query(forgetRepeatedBodies, [sensor]);
   if (removed > 0) await connection.query(creditSql, [removed, sensor]);
-  const last = chunks[seen - 1];
   return {
     removed: before.removed + removed,
     unreadable,
     aside: aside.unreadable,
-    // Those behind it have other ids: all of its time are looked at once more.
     after: hasMoved ? beforeAll : (last ?? after),
     version,
     fromMs: Math.max(before.fromMs, last?.last ?? before.fromMs),

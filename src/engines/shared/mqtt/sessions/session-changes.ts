@@ -1,4 +1,4 @@
-// The changes that store a session: its row, when its client went away, its filters.
+// The changes that store a session and its filters.
 import type { SubscriptionOptions } from '../../../../domain/ports/mqtt-sessions.ts';
 import type { MqttChange } from '../mqtt-tables.ts';
 import type { StoredSession } from './mqtt-session.ts';
