@@ -354,6 +354,8 @@ suite('what names the device', () => {
     await make(server, { as: 'owner', call: `PUT /devices/${to}/shares/sharer`, json: view, expect: 204 });
     assert.deepEqual(await named('sharer'), [to]);
     assert.deepEqual(await named('admin'), [to]);
+  });
+
   test('a project that names a former id gives rights by its shares, once it is of the owner; until that id is ended', async () => {
     const json = { scopes: ['project:view', 'device:view'], with_devices: true };
     const foreign = await project('stranger', [from]);

@@ -1,4 +1,4 @@
-// The port CommitLog on PostgreSQL: one row of the log for each commit (decision 46). What is committed is in the head at once;
+// The port CommitLog on PostgreSQL: one row of the log for each commit (decision 44). What is committed is in the head at once;
 // followers read rows.
 import type { DatapointBatch, PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { CommitLog, FingerprintTrim, FollowedPush, LogEntry } from '../../../domain/ports/commit-log.ts';

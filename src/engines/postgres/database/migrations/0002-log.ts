@@ -1,4 +1,4 @@
-// The log, chunks of sealed datapoints, and what belongs to them (docs/decisions/0046).
+// The log, chunks of sealed datapoints, and what belongs to them (docs/decisions/0044).
 import { type Kysely, sql } from 'kysely';
 import { onlyIf, trigger } from './triggers.ts';
 

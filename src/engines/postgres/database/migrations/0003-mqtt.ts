@@ -1,5 +1,5 @@
 // What MQTT stores: sessions with their filters and queues, QoS 2 publishes without PUBREL, wills and retained messages. A session
-// belongs to a node, a number that a process serves under an epoch (docs/decisions/0047); the rows of its queue and their
+// belongs to a node, a number that a process serves under an epoch (docs/decisions/0045); the rows of its queue and their
 // messages are numbered by that node.
 import { type Kysely, sql } from 'kysely';
 import { trigger } from './triggers.ts';
