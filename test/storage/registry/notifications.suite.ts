@@ -209,6 +209,24 @@ export function notificationsSuite({ name, open }: EngineKind): void {
       );
       assert.deepEqual(found(await watch.findRule(rule.id)).memories, []);
     });
+
+    test('an action that is changed while another id of the device is being stored is kept', async () => {
+      const { formerIds, notifications } = opened.stores;
+      const { key: device, id: from } = await records.device(author);
+      const condition = { devices: [from], sensors: ['s'] };
+      const action = { type: 'ActuationAction', value: { device_id: from, actuator_id: 'a', actuator_value: '1' } };
+      const [changed, same] = [await records.rule(author, { condition, action }), await records.rule(author, { condition, action })]; // biome-ignore format: short
+      const to = records.name('device');
+      const asker = { caller: 'author' };
+      const prepared = found(await formerIds.prepareRename({ device, from, to, owner: author.key }, asker));
+      const later = { ...action, value: { ...action.value, actuator_value: '2' } };
+      await notifications.update(changed.id, { action: later }, { afterSeq: 0, sinceMs: nowMs, resetsState: false });
+      assert.ok(await prepared.store({ atMs: nowMs, ageMs: nowMs, untilMs: nowMs + 1 }));
+      assert.deepEqual((await ruleOf(changed.id)).action, later);
+      assert.deepEqual((await ruleOf(same.id)).action, { ...action, value: { ...action.value, device_id: to } });
+      for (const { id } of [changed, same])
+        assert.deepEqual((await ruleOf(id)).condition, { ...condition, devices: [to] });
+    });
   });
 }
 
