@@ -206,6 +206,10 @@ suite('everything one has', () => {
 
   test('of an admin is what is theirs, not what they may see', async () => {
     await addDevice('owner', `seen-${users}`);
+    const json = { username: 'owner', channel: 'none', message: 'not of the admin' };
+    await make(server, { as: 'owner', call: 'POST /socials', json, expect: 200 });
+    const condition = { devices: [`seen-${users}`], sensors: ['T'], expression: 'T > 1' };
+    await addRule(server, 'owner', { ...rule, condition });
     const files = await exported('admin');
     for (const name of ['devices', 'gateways', 'projects', 'rules', 'messages', 'shares-by-me', 'settings', 'drops'])
       assert.deepEqual(recordsOf(files, name), [], name);
