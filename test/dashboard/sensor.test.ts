@@ -326,7 +326,8 @@ describe('in a browser, the page of a sensor', { skip }, () => {
 
   for (const [screen, options] of Object.entries(screens)) {
     test(`has no fault on ${screen}`, async () => {
-      await visit({ browser, server, options }, async (page) => {
+      // The page of no sensor asks whether one had that id before.
+      await visit({ browser, server, options, expects: /404 \(Not Found\)/ }, async (page) => {
         await signIn(page, 'owner', soil);
         for (const sensor of ['TC', 'roof', 'note', 'long', 'none', 'nowhere']) {
           await page.goto(`/devices/field-3/sensors/${sensor}`);
