@@ -47,7 +47,7 @@ export function prepareStored(
   const clear = stored.outgoingClearMessageId.bind(stored);
   const subscriptions = stored.subscriptionsByClient.bind(stored);
   const wills = stored.streamWill.bind(stored);
-  stored.streamWill = (brokers) => Readable.from(wills(brokers));
+  stored.streamWill = (brokers) => readable(wills(brokers));
   stored.outgoingStream = (client) => {
     const session = sessionOf(client.id);
     const numbers = session?.replay?.numbers;
@@ -60,11 +60,11 @@ export function prepareStored(
       await clear(client, message);
       return false;
     };
-    return Readable.from(filtered(outgoing(client), take));
+    return readable(filtered(outgoing(client), take));
   };
   const prepared = (filters: readonly string[]) =>
     filtered(retained(filters), (message) => prepare(message as { topic: string }));
-  stored.createRetainedStreamCombi = (filters) => Readable.from(withFormer(filters, { prepared, presentFilter }));
+  stored.createRetainedStreamCombi = (filters) => readable(withFormer(filters, { prepared, presentFilter }));
   stored.outgoingClearMessageId = async (client, packet) =>
     isHeld(client.id, packet) ? undefined : clear(client, packet);
   // A message sent with QoS 0 was not stored, whatever its publisher's QoS.
@@ -77,6 +77,14 @@ export function prepareStored(
     const list = await subscriptions(client);
     return list.length === 0 && sessionOf(client.id)?.isResumed ? [{ topic: placeholder, qos: 0 }] : list;
   };
+}
+
+/**
+ * Reading goes on when the client has gone, until the store closes or fails: who still reads hears of that by a listener of its
+ * own, and where nobody does it must not end the process.
+ */
+function readable(messages: AsyncIterable<unknown>): Readable {
+  return Readable.from(messages).on('error', () => {});
 }
 
 /**
