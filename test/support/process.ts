@@ -119,8 +119,11 @@ export function withLimits(
   settings: Settings = {},
 ): ServeOptions {
   return {
-    // Rounds that delete by age come within the test.
-    settings: { DUNDUN_CLOCK_STEADY_MINUTES: '0', ...settings, DUNDUN_TEST_LIMITS: JSON.stringify(bounds) },
+    // Rounds that delete by age come within the test; and under another ceiling of the memory the service would set its bounds anew.
+    settings: {
+      ...{ DUNDUN_CLOCK_STEADY_MINUTES: '0', DUNDUN_MEMORY_MAX: '1GiB', ...settings },
+      DUNDUN_TEST_LIMITS: JSON.stringify(bounds),
+    },
     command: withImports('tight-limits.ts'),
   };
 }
