@@ -34,6 +34,11 @@ export function registerCompression(app: FastifyInstance): void {
     const release = () => compressors.release(caller, 1);
     if (payload instanceof Readable) {
       const compressor = createGzip(options);
+      // What fails before anything was sent is answered by a refusal, which is not compressed.
+      payload.once('error', () => {
+        reply.removeHeader('content-encoding');
+        if (!reply.raw.headersSent) reply.raw.removeHeader('content-encoding');
+      });
       // An end of either ends both; Fastify sees what happens to the second.
       pipeline(payload, compressor, release);
       return done(null, encoded(reply, compressor));
