@@ -10,7 +10,6 @@ import { restoreBackup } from './embedded/backup/restore-backup.ts';
 import { checkData } from './embedded/check/check-data.ts';
 import { forgetDamaged } from './embedded/check/forget-damaged.ts';
 import { openEmbeddedEngine, openRegistryAlone } from './embedded/open.ts';
-import { openPostgresEngine, openPostgresRegistryAlone } from './postgres/open.ts';
 import { isPostgres, postgresMaintenance } from './postgres/postgres-maintenance.ts';
 import { sqlStores } from './shared/registry/registry-stores.ts';
 
@@ -21,12 +20,17 @@ export interface EngineSettings {
   readonly databaseUrl?: string | undefined;
 }
 
+/** Loaded where it is used: who has a folder has no memory for it to spare. */
+const postgres = () => import('./postgres/open.ts');
+
 /** @throws Refusal `conflict` when another server uses the data. */
-export function openEngine(
+export async function openEngine(
   { dataDir, databaseUrl }: EngineSettings,
   parts: { readonly clock: Clock; readonly log: Log },
 ): Promise<Engine> {
-  return databaseUrl === undefined ? openEmbeddedEngine(dataDir, parts) : openPostgresEngine(databaseUrl, parts);
+  if (databaseUrl === undefined) return openEmbeddedEngine(dataDir, parts);
+  const { openPostgresEngine } = await postgres();
+  return openPostgresEngine(databaseUrl, parts);
 }
 
 /**
@@ -40,7 +44,7 @@ export async function openStores({ dataDir, databaseUrl }: EngineSettings): Prom
 }> {
   const { registry, close } = await (databaseUrl === undefined
     ? openRegistryAlone(dataDir)
-    : openPostgresRegistryAlone(databaseUrl));
+    : (await postgres()).openPostgresRegistryAlone(databaseUrl));
   const coordination = { announce: async () => {} };
   return { stores: sqlStores(registry, systemClock), coordination, close: async () => close() };
 }
