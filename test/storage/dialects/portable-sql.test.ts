@@ -21,7 +21,7 @@ const ofSqliteAlone: readonly { readonly what: string; readonly found: RegExp; r
   { what: 'INSERT OR …', found: /\bINSERT OR\b/i },
   { what: 'the rowid', found: /\browid\b/i },
   { what: 'an empty list', found: /\bIN \(\s*\)/i },
-  { what: 'a limit below zero', found: /\bLIMIT -/i },
+  { what: 'a limit below zero', found: /\bLIMIT -\d/i },
   { what: 'an upsert without its columns', found: /\bON CONFLICT DO UPDATE\b/i },
   { what: 'a join condition behind CROSS JOIN', found: /\bCROSS JOIN \S+ ON\b/i },
   { what: 'a pragma, or a table of SQLite', found: /\b(PRAGMA|sqlite_\w+)\b/i },
