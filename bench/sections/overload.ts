@@ -12,8 +12,10 @@ import { type Door, doors, type Level } from '../load/overload-doors.ts';
 import { judgeCounts, type Section, type Verdict } from '../section.ts';
 import { slowDisk } from '../slow-disk/slow-disk.ts';
 
-/** Goodput at any load, as a share of the best of that door. */
+/** Goodput under overload, as a share of the best of that door. */
 const goodputMin = 0.8;
+/** Up to this many times the load that keeps the service just busy; what is beyond is shown and has to come back. */
+const judgedTimesMax = 10;
 /** Others are answered within this, milliseconds. */
 const othersMsMax = 1_000;
 /** After a pause the service is as before within this, seconds. */
@@ -171,12 +173,13 @@ function bestOf(door: Door, measured: readonly Measured[], level: Level): Measur
   return alike.reduce((best, one) => (one.perS > best.perS ? one : best));
 }
 
-/** Goodput counts from the load on that it was best at, the answers of others from the one that keeps the service just busy. */
+/** Goodput counts from the load that it was best at to ten times, the answers of others from the one that keeps the service just busy. */
 function judge(door: Door, measured: readonly Measured[]): Verdict[] {
   const shares = measured.map((one) => {
     const best = bestOf(door, measured, one.level);
-    const isBeyond = one.level.outstanding >= best.level.outstanding;
-    return isBeyond ? one.perS / best.perS : Number.POSITIVE_INFINITY;
+    const { outstanding } = one.level;
+    const isJudged = outstanding >= best.level.outstanding && outstanding <= judgedTimesMax * door.busy;
+    return isJudged ? one.perS / best.perS : Number.POSITIVE_INFINITY;
   });
   const least = Math.min(...shares);
   const busy = measured.filter(({ level }) => level.outstanding >= door.busy);
