@@ -779,6 +779,8 @@ export const limits = {
   postgresReadConnections: 4,
   postgresTransactionConnections: 2,
   postgresSearchConnections: 2,
+  /** Devices that a filter on last values may list on PostgreSQL, where they are a parameter of the search. Beyond: it is refused. */
+  lastValueDevicesMax: 1_000_000,
   /** Milliseconds for which a connection to PostgreSQL may take to be made, or a caller waits for a free one. */
   postgresConnectMs: 10_000,
   /** Milliseconds after which PostgreSQL ends a statement that is no search; and a transaction that its process left alone. */
@@ -786,6 +788,13 @@ export const limits = {
   postgresIdleTransactionMs: 10_000,
   /** Milliseconds without an answer after which a connection is taken for lost: the network may be cut without a word. */
   postgresAnswerMs: 40_000,
+  /**
+   * Milliseconds for which a caller waits to hear whether its commit was made, where the connection broke meanwhile. Beyond: it is told
+   * that nobody knows.
+   */
+  postgresOutcomeMs: 30_000,
+  /** Milliseconds for which a connection of ours may take to end. Beyond: it is cut. */
+  postgresEndMs: 2_000,
   /** Milliseconds after which a connection of a pool that nobody needed is closed. */
   postgresIdleMs: 60_000,
   /** Milliseconds between two tries to reach PostgreSQL, from the first to the slowest. */
@@ -800,6 +809,15 @@ export const limits = {
   /** Milliseconds between two signs of life of a server in the database, and without one after which it may be declared dead. */
   nodeRenewMs: 1_000,
   nodeDeadMs: 5_000,
+  /** Milliseconds between two looks for what other servers announce, where the hint of that was lost. */
+  announcementPollMs: 1_000,
+  /** Announcements that are read and applied at a time. */
+  announcementsAtOnce: 100,
+  /**
+   * Milliseconds for which a change waits until all other servers know of it; longer than one of them may be away without being dead.
+   * Beyond: its caller is told.
+   */
+  announcementMsMax: 15_000,
   /** The earliest version of PostgreSQL that is supported. */
   postgresVersionMin: 14,
   /** Milliseconds between two test writes to a refusing disk. */

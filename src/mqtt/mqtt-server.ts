@@ -27,7 +27,7 @@ import { addressOf, noteAddress } from './proxy/client-address.ts';
 import { Publishing } from './publishing.ts';
 import { type ClientSession, Sessions } from './sessions.ts';
 import { SignIn, type Will } from './sign-in.ts';
-import { isReceived, isUnderWay, placeholder, prepareStored } from './stored-messages.ts';
+import { isReceived, isUnderWay, placeholder, prepareStored, type StoredReads } from './stored-messages.ts';
 import { Delivery } from './subscribers/delivery.ts';
 import { Forwarding } from './subscribers/forwarding.ts';
 import { GatewayDownlinks } from './subscribers/gateway-downlinks.ts';
@@ -51,6 +51,7 @@ export class MqttServer {
   readonly access: Access;
   readonly #fastPath: FastPath;
   readonly #forwarding: Forwarding;
+  #storedReads: StoredReads | undefined;
   readonly #downlinks: GatewayDownlinks;
   readonly #unread: UnreadPackets;
   readonly #stalled: StalledPackets;
@@ -149,7 +150,7 @@ export class MqttServer {
   /** Opens the ports and, on the HTTP server given, WebSocket at `/mqtt`. @throws Error when a port is in use. */
   async start(http: HttpServer): Promise<MqttPorts> {
     const { stored, writer, feed } = this.#parts;
-    prepareStored(stored, {
+    this.#storedReads = prepareStored(stored, {
       prepare: (message) => this.access.prepare(message),
       presentFilter: (filter) => this.access.presentFilter(filter),
       mayReplay: (session, topic) => this.#downlinks.mayReplay(session, topic),
@@ -180,9 +181,8 @@ export class MqttServer {
 
   /** Resolves when all published messages are stored or dropped, and have been delivered. */
   async idle(): Promise<void> {
-    await this.#undecided.idle();
-    await this.#parts.writer.idle();
-    await this.#delivery.idle();
+    for (const part of [this.#undecided, this.#parts.writer, this.#delivery]) await part.idle();
+    await this.#storedReads?.idle();
     await this.#downlinks.idle();
     await this.#parts.drops.idle();
     // A will is deleted one turn after it was published.

@@ -1,6 +1,7 @@
 // Stored messages (retained, or queued for an absent client) pass the same permission check at delivery as others. The
 // check needs the device in memory, so it is loaded before the message is handed out.
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PublishPacket } from 'aedes';
 import type { MqttSessions, PacketClient, StoredPacket } from '../domain/ports/mqtt-sessions.ts';
 import type { Published } from './publishing.ts';
@@ -36,11 +37,53 @@ export interface StoredRules {
   readonly isHeld: (clientId: string, packet: object) => boolean;
 }
 
+/** The stored messages that are being read: an engine may have to ask for each page of them. */
+export class StoredReads {
+  #underWay = 0;
+  #whenNone: (() => void)[] = [];
+
+  /** Resolves when none is being read, because all were handed on, or whoever gets them does not take more now. */
+  async idle(): Promise<void> {
+    while (this.#underWay > 0) {
+      await new Promise<void>((resolve) => this.#whenNone.push(resolve));
+      // The next one is asked for within a turn of the event loop.
+      await nextTurn();
+    }
+  }
+
+  /** The messages that `take` accepts. */
+  async *filtered(
+    messages: AsyncIterable<unknown>,
+    take: (message: Stored) => Promise<boolean>,
+  ): AsyncGenerator<unknown> {
+    let isReading = true;
+    this.#underWay += 1;
+    try {
+      for await (const message of messages as AsyncIterable<Stored>) {
+        if (!(await take(message))) continue;
+        isReading = false;
+        this.#end();
+        yield message;
+        isReading = true;
+        this.#underWay += 1;
+      }
+    } finally {
+      if (isReading) this.#end();
+    }
+  }
+
+  #end(): void {
+    this.#underWay -= 1;
+    if (this.#underWay === 0) for (const resolve of this.#whenNone.splice(0)) resolve();
+  }
+}
+
 /** Wraps the store for aedes, which reads streams of Node.js: each message is prepared before it is returned. */
 export function prepareStored(
   stored: MqttSessions,
   { prepare, presentFilter, mayReplay, sessionOf, isHeld }: StoredRules,
-): void {
+): StoredReads {
+  const reads = new StoredReads();
   const outgoing = stored.outgoingStream.bind(stored);
   const retained = stored.createRetainedStreamCombi.bind(stored);
   const update = stored.outgoingUpdate.bind(stored);
@@ -60,10 +103,10 @@ export function prepareStored(
       await clear(client, message);
       return false;
     };
-    return readable(filtered(outgoing(client), take));
+    return readable(reads.filtered(outgoing(client), take));
   };
   const prepared = (filters: readonly string[]) =>
-    filtered(retained(filters), (message) => prepare(message as { topic: string }));
+    reads.filtered(retained(filters), (message) => prepare(message as { topic: string }));
   stored.createRetainedStreamCombi = (filters) => readable(withFormer(filters, { prepared, presentFilter }));
   stored.outgoingClearMessageId = async (client, packet) =>
     isHeld(client.id, packet) ? undefined : clear(client, packet);
@@ -77,6 +120,7 @@ export function prepareStored(
     const list = await subscriptions(client);
     return list.length === 0 && sessionOf(client.id)?.isResumed ? [{ topic: placeholder, qos: 0 }] : list;
   };
+  return reads;
 }
 
 /**
@@ -107,13 +151,6 @@ async function* withFormer(
       if (isOfDevice(topic)) yield { ...message, topic: withIdsOf(filter, topic) };
     }
   }
-}
-
-async function* filtered(
-  messages: AsyncIterable<unknown>,
-  take: (message: Stored) => Promise<boolean>,
-): AsyncGenerator<unknown> {
-  for await (const message of messages as AsyncIterable<Stored>) if (await take(message)) yield message;
 }
 
 /** Whether an identical QoS 2 message came before and awaits its PUBREL. */

@@ -13,7 +13,7 @@ import { SeededRandom } from '../support/dice.ts';
 import { Publisher } from '../support/mqtt/mqtt-publisher.ts';
 import { PostgresServer, withoutPostgres } from '../support/postgres.ts';
 import { call, Dundun, makeDevice, type ServeOptions, startRefused, withLimits } from '../support/process.ts';
-import { until } from '../support/until.ts';
+import { until, within } from '../support/until.ts';
 
 const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
 const kills = isLong ? 40 : 4;
@@ -123,19 +123,18 @@ suite('a server on PostgreSQL', { skip: withoutPostgres, timeout: isLong ? 2 * 3
       const startMs = performance.now();
       await untilItPushes(dundun);
       recoveries.push(Math.round(performance.now() - startMs));
-      for (const publisher of publishers) {
-        if (publisher.isClosed) await until(() => publisher.tryToConnect(dundun.ports), { everyMs: 100 });
-      }
+      for (const publisher of publishers) await stayConnected(publisher, dundun);
     }
     for (const pusher of pushers) pusher.stop();
-    await Promise.all(pushers.map(({ done }) => done));
+    for (const [n, { done }] of pushers.entries())
+      await within(done, answerMsMax, () => `Pusher ${n} has no answer. ${dundun.stderr}`);
     for (const publisher of publishers) {
-      await publisher.finish();
+      await untilAnswered(publisher, dundun);
       publisher.end();
     }
     await ledger.verify(dundun);
     assert.ok(ledger.count('stored') > 50, `${ledger.count('stored')} were stored`);
-    assert.equal((await dundun.stop()).code, 0);
+    assert.equal((await within(dundun.stop(), answerMsMax, () => `It does not stop. ${dundun.stderr}`)).code, 0);
     const again = await start();
     await ledger.verify(again);
     await again.stop();
@@ -145,6 +144,34 @@ suite('a server on PostgreSQL', { skip: withoutPostgres, timeout: isLong ? 2 * 3
   });
 });
 
+/** Beyond all that a request may wait for while PostgreSQL is away, and then is back. */
+const answerMsMax = 90_000;
+
+/** A client that the server has cut comes again: what was refused has no other answer in MQTT 3.1.1. */
+async function stayConnected(publisher: Publisher, dundun: Dundun): Promise<void> {
+  if (!publisher.isClosed) return;
+  const otherwise = () => `A publisher is not taken. ${dundun.stderr}`;
+  await until(() => publisher.tryToConnect(dundun.ports), { everyMs: 100, msMax: answerMsMax, otherwise });
+}
+
+/** It may be cut at any time as long as parts of the server are on their way back. */
+async function untilAnswered(publisher: Publisher, dundun: Dundun): Promise<void> {
+  let isAnswered = false;
+  void publisher.finish().then(() => {
+    isAnswered = true;
+  });
+  await until(
+    async () => {
+      if (!isAnswered) await stayConnected(publisher, dundun);
+      return isAnswered;
+    },
+    {
+      msMax: answerMsMax,
+      otherwise: () => `${publisher.underWay} messages have no answer; cut: ${publisher.isClosed}. ${dundun.stderr}`,
+    },
+  );
+}
+
 /** How soon pushes go on by themselves when PostgreSQL is back. */
 async function untilItPushes(dundun: Dundun): Promise<void> {
   await until(
@@ -153,6 +180,6 @@ async function untilItPushes(dundun: Dundun): Promise<void> {
       assert.equal(exit, undefined, dundun.stderr);
       return (await call(dundun, '/health/ready')).status === 200;
     },
-    { msMax: 60_000, otherwise: () => dundun.stderr },
+    { msMax: answerMsMax, otherwise: () => dundun.stderr },
   );
 }

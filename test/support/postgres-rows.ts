@@ -7,7 +7,7 @@ import { connectionSettings } from '../../src/engines/postgres/database/connecti
 import { movingTables, type Rows } from './rows.ts';
 
 /** What processes and the log move on their own here, beside what rows.ts leaves out. */
-const moving = /^(node|lease|registry_writer|shared_count|heard|series|seal_pass|log_\w+|claim)$/;
+const moving = /^(node|mqtt_node|mqtt_usage|lease|registry_writer|shared_count|heard|series|seal_pass|log_\w+|claim)$/;
 
 const tests = new Caller('tests');
 

@@ -68,7 +68,7 @@ export async function openLog({ url, database, isNewest }: LogOptions): Promise<
   const writer = new LogWriter(database);
   const state = new LogState({ head, rings, writer: () => writer.writer, beforeSealed: () => lastSeen.beforeSealed() });
   const store = new StoreThread(url);
-  const receipts = new Receipts({ database, writer: () => writer.writer });
+  const receipts = new Receipts({ database, writer });
   // Rows of writers before this one are complete from then on.
   await writer.start();
   const damage = await loadLog(database, state);

@@ -60,6 +60,15 @@ export function storageRefusal(cause: Error): Refusal {
   );
 }
 
+/** Where the connection to the database broke during a commit, and has not come back in time to say what became of it. */
+export function unknownOutcome(cause: unknown): Refusal {
+  return new Refusal(
+    'storage',
+    'The database went away while this request was being stored. Whether it was stored is not known yet: look before you send it again, or send it under the same Idempotency-Key.',
+    { cause, retryAfterS: limits.storageRetryAfterS },
+  );
+}
+
 function unsealedRefusal(cause: Error): Refusal {
   return new Refusal(
     'storage',

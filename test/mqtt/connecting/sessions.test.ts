@@ -149,6 +149,8 @@ suite('while away', () => {
     client.send({ cmd: 'puback', messageId });
     await client.roundTrip();
     await client.cut();
+    // There is room when the acknowledgement is stored.
+    await server.running.idle();
     sender.publish(publishOf(topic, 'room again'));
     await sender.next('puback');
     await server.running.idle();

@@ -6,7 +6,7 @@ import { Aging } from '../aging.ts';
 import type { SeededRandom } from '../dice.ts';
 import { Publisher } from '../mqtt/mqtt-publisher.ts';
 import { call, type Dundun, makeDevice, readValues } from '../process.ts';
-import { until } from '../until.ts';
+import { until, within } from '../until.ts';
 import { Eraser } from './eraser.ts';
 import type { Firings } from './firings.ts';
 import { Ledger } from './ledger.ts';
@@ -86,7 +86,9 @@ export class CrashRound {
     for (const publisher of this.#publishers) {
       // A disk that was full until now may have no room for a session at the first try.
       await until(() => publisher.tryToConnect(server.ports), { everyMs: 100, msMax: recoveryMsMax });
-      await publisher.finish();
+      const otherwise = () =>
+        `${publisher.underWay} messages have no answer; cut: ${publisher.isClosed}. ${server.stderr}`;
+      await within(publisher.finish(), 2 * recoveryMsMax, otherwise);
       publisher.end();
     }
     const keyed = this.ledger.pushesTo('keyed');

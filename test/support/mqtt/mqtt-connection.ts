@@ -2,6 +2,10 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { generate, type IConnackPacket, type IConnectPacket, type Packet, parser } from 'mqtt-packet';
+import { within } from '../until.ts';
+
+/** Beyond all that a server may wait for before it answers. */
+const connackMsMax = 120_000;
 
 export interface ConnectOptions {
   readonly clientId?: string;
@@ -62,13 +66,17 @@ export function connectMqtt(
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password: Buffer.from(password) }),
   };
-  return new Promise((resolve, reject) => {
+  const answered = new Promise<{ connection: MqttConnection; connack: IConnackPacket }>((resolve, reject) => {
     socket.once(ca === undefined ? 'connect' : 'secureConnect', () => connection.send(packet));
     connection.onPacket = (answer) => {
       if (answer.cmd === 'connack') resolve({ connection, connack: answer });
     };
     socket.once('error', reject);
     socket.once('close', () => reject(new Error('The connection was closed before CONNACK.')));
+  });
+  return within(answered, connackMsMax, () => {
+    socket.destroy();
+    return `There was no CONNACK for ${clientId}.`;
   });
 }
 

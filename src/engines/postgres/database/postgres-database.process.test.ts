@@ -28,6 +28,13 @@ suite('the database on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.deepEqual({ ...row }, { big: 2 ** 52, many: 1, all: 1, yes: 1 });
   });
 
+  test('a text with NUL, which nothing can have, is looked for and not found', async () => {
+    const find = (one: string | string[]) =>
+      database.query(`SELECT 1 FROM setting WHERE name = ${Array.isArray(one) ? 'ANY ($1::text[])' : '$1'}`, [one]);
+    assert.deepEqual(await find('a\0b'), []);
+    assert.deepEqual(await find(['a', 'a\0b']), []);
+  });
+
   test('a transaction that fails leaves nothing, and says why', async () => {
     const failed = database.transaction(async (connection) => {
       await connection.query(addUser, ['ana']);

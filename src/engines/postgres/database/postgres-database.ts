@@ -65,7 +65,7 @@ export class PostgresDatabase {
 
   /** Runs a short read outside of a transaction. @throws Refusal `storage` where the database does not answer. */
   query<Row = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
-    return this.#readFrom(this.#reads, this.#statement(sql, parameters));
+    return this.#readFrom(this.#reads, this.#statement(sql, parameters.map(lookedFor)));
   }
 
   /** Like `query`, for reads whose time grows with the data; PostgreSQL ends them after `searchMsMax` (its code 57014). */
@@ -133,8 +133,13 @@ export class PostgresDatabase {
     };
     client.on('error', end);
     client.on('end', () => end(new Error('Connection terminated')));
-    await client.connect();
-    await client.query(sessionSettings());
+    try {
+      await client.connect();
+      await client.query(sessionSettings());
+    } catch (error) {
+      void endOf(client);
+      throw error;
+    }
     const own: OwnConnection = {
       ...this.#connectionOf(client),
       get isLost() {
@@ -142,7 +147,7 @@ export class PostgresDatabase {
       },
       lost,
       onNotification: () => {},
-      close: () => client.end(),
+      close: () => endOf(client),
     };
     client.on('notification', ({ channel, payload = '' }) => own.onNotification(channel, payload));
     return own;
@@ -264,6 +269,11 @@ function withoutNul(parameter: unknown): unknown {
   return typeof parameter === 'string' && parameter.includes('\0') ? parameter.replaceAll('\0', '\uffff') : parameter;
 }
 
+/** The same for lists of texts, where they are looked for alone: in a list to be stored they are refused. */
+function lookedFor(parameter: unknown): unknown {
+  return Array.isArray(parameter) && typeof parameter[0] === 'string' ? parameter.map(withoutNul) : parameter;
+}
+
 /** How long pg waits for an answer. The server ends statements before. */
 function answered(): pg.ClientConfig {
   return { query_timeout: limits.postgresAnswerMs };
@@ -272,6 +282,13 @@ function answered(): pg.ClientConfig {
 /** Whether pg has stopped waiting. It goes on to use the connection then. */
 function isUnanswered(error: unknown): boolean {
   return (error as Error).message === 'Query read timeout';
+}
+
+/** Ends a connection: by a word to the server, or, where that does not end its side of it, by cutting it. */
+async function endOf(client: pg.Client): Promise<void> {
+  const cut = setTimeout(() => destroy(client), limits.postgresEndMs);
+  await client.end().catch(() => {});
+  clearTimeout(cut);
 }
 
 function destroy(client: pg.ClientBase): void {

@@ -2,7 +2,13 @@
 // is in the head before anybody is answered. Commits wait where the head is full (I4).
 import { limits } from '../../../config/limits.ts';
 import { countRows, type DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
-import { refusalOf, stoppingRefusal, storageRefusal, type WriteFailure } from '../../shared/write-failure.ts';
+import {
+  refusalOf,
+  stoppingRefusal,
+  storageRefusal,
+  unknownOutcome,
+  type WriteFailure,
+} from '../../shared/write-failure.ts';
 import { writeRefusalOf } from '../database/database-error.ts';
 import type { LogEdit } from './log-edits.ts';
 import { type CorrectionEntry, encodeBatch, encodeEdit, joinBatches, type RemovalEntry } from './log-row.ts';
@@ -41,6 +47,8 @@ export class Appender {
   readonly #sealing: Sealing;
   /** Bounded by those who append: the writer of ingest, and edits in turns. */
   readonly #queue: Queued[] = [];
+  /** What is in the commit that is under way. */
+  #underWay: readonly Queued[] = [];
   #running: Promise<void> | undefined;
   #isClosed = false;
   #wasCatchingUp = false;
@@ -62,6 +70,7 @@ export class Appender {
     this.#receipts = parts.receipts;
     this.#sealing = parts.sealing;
     parts.writer.onAway = () => this.#refuseAll();
+    parts.writer.onUnknown = () => this.#answerUnknown();
   }
 
   /** True while sealing is behind: batches of more than `catchUpDatapointsMax` datapoints wait. */
@@ -115,6 +124,12 @@ export class Appender {
     for (const { reject } of this.#queue.splice(0)) reject(this.#awayRefusal());
   }
 
+  /** Nobody waits for ever: what becomes of the commit, the head hears all the same. */
+  #answerUnknown(): void {
+    const cause = new Error(this.#writer.refusesBecause ?? 'the database cannot be reached');
+    for (const { reject } of this.#underWay) reject(unknownOutcome(cause));
+  }
+
   #awayRefusal(): Error {
     this.#refused += 1;
     return storageRefusal(new Error(this.#writer.refusesBecause ?? 'the database cannot be reached'));
@@ -138,6 +153,7 @@ export class Appender {
         return;
       }
       const taken = this.#take();
+      this.#underWay = taken;
       const startMs = performance.now();
       try {
         await this.#commit(taken);
@@ -145,6 +161,7 @@ export class Appender {
       } catch (error) {
         this.#fail(taken, error as Error);
       }
+      this.#underWay = [];
     }
   }
 

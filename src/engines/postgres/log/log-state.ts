@@ -30,7 +30,7 @@ export class LogState {
   #sealedRows = 0;
   #sealedSeq = 0;
   #pass: StoredPass = { number: 0, upTo: 0, positions: [] };
-  /** A pass that a stop has interrupted. */
+  /** A pass that is under way, or was interrupted. */
   #begun: StoredPass | undefined;
   /** The position that the watcher of rules has confirmed; undefined where nobody follows. */
   #followedSeq: number | undefined;
@@ -157,13 +157,16 @@ export class LogState {
   nextPass(rows: number): PassOrder | undefined {
     if (this.#sealedRows === this.index.size) return undefined;
     const to = this.#begun === undefined ? this.#endOfPass(rows) : this.#endOf(this.#begun);
-    const last = this.index.at(to - 1);
+    // Where it is interrupted, some of its units are stored, or all: whoever goes on must do so up to the same row.
+    this.#begun ??= {
+      number: this.#pass.number + 1,
+      upTo: lastOf(this.index.at(to - 1)),
+      positions: this.#positionsTo(to),
+    };
     return {
+      ...this.#begun,
       writer: this.#writer(),
-      number: this.#begun?.number ?? this.#pass.number + 1,
-      upTo: this.#begun?.upTo ?? last.firstSeq + last.count - 1,
       rows: this.index.slice(this.#sealedRows, to),
-      positions: this.#begun?.positions ?? this.#positionsTo(to),
       edits: [...this.edits.all],
       followedSeq: this.#followedSeq,
     };

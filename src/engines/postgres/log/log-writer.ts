@@ -47,6 +47,9 @@ export class LogWriter {
   readonly #closed = Promise.withResolvers<void>();
   /** Called when the database cannot be reached. */
   onAway: () => void = () => {};
+  /** Called where the outcome of a commit is not known in time; it is found out all the same, before anything else is appended. */
+  onUnknown: () => void = () => {};
+  #settled = 0;
 
   constructor(database: PostgresDatabase) {
     this.#database = database;
@@ -93,6 +96,11 @@ export class LogWriter {
     return this.#reconnecting !== undefined || this.#isSettling;
   }
 
+  /** How many commits there were whose outcome had to be found out, and is known. */
+  get settled(): number {
+    return this.#settled;
+  }
+
   /**
    * Appends the next row; resolves when it is on disk. Call one at a time.
    * @throws WriterFenced; errors of PostgreSQL where the row was not stored.
@@ -110,10 +118,13 @@ export class LogWriter {
         throw error;
       }
       this.#isSettling = true;
+      const late = setTimeout(() => this.onUnknown(), limits.postgresOutcomeMs).unref();
       try {
         await this.#settle(row);
       } finally {
+        clearTimeout(late);
         this.#isSettling = false;
+        this.#settled += 1;
       }
     }
     this.#nextSeq += 1;

@@ -70,6 +70,20 @@ suite('the log on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.deepEqual(await values(engine, 1), [2]);
   });
 
+  test('a pass of sealing that breaks off goes on in the same process, whatever came meanwhile', async () => {
+    const sensors = Array.from({ length: 2_500 }, (_, n) => 10_001 + n);
+    const push = (value: number) =>
+      engine.commitLog.append(batchOf(sensors.map((sensor) => ({ sensor, timestamp: value, value }))));
+    await push(1);
+    await database.query('ALTER TABLE chunk ADD CONSTRAINT broken CHECK (sensor <> 12400)');
+    await assert.rejects(engine.seal());
+    await push(2);
+    await database.query('ALTER TABLE chunk DROP CONSTRAINT broken');
+    await until(async () => engine.seal().then(() => true, () => false), { msMax: 20_000 }); // biome-ignore format: short
+    assert.equal(engine.figures.logDatapoints, 0);
+    for (const sensor of [10_001, 12_399, 12_400, 12_500]) assert.deepEqual(await values(engine, sensor), [1, 2]);
+  });
+
   test('tables of the log whose rows are sealed and read are emptied, and nothing is lost', async () => {
     const sensor = 3_001;
     for (let n = 0; n < 12; n++) {

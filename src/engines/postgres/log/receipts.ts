@@ -3,11 +3,13 @@
 // account together (I4): trimmed now and then, after so many were stored.
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import { addressKeyPrefix } from '../../../domain/callers/caller.ts';
 import type { PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
+import { storageRefusal } from '../../shared/write-failure.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
-import type { Beside } from './log-writer.ts';
+import type { Beside, LogWriter } from './log-writer.ts';
 
 /** Milliseconds between two looks at the claim of another process. */
 const claimPollMs = 50;
@@ -31,7 +33,7 @@ interface Fresh {
 
 export class Receipts {
   readonly #database: PostgresDatabase;
-  readonly #writer: () => number;
+  readonly #writer: Pick<LogWriter, 'writer' | 'isAway' | 'settled'>;
   readonly #freshOf = new Map<string, Fresh>();
   #fresh = 0;
   #guestBytes = 0;
@@ -39,8 +41,11 @@ export class Receipts {
   /** Called where receipts could not be trimmed; that is tried again later. */
   onFailure: (error: Error) => void = () => {};
 
-  /** @param parts.writer the number of this process's writer. */
-  constructor(parts: { readonly database: PostgresDatabase; readonly writer: () => number }) {
+  /** @param parts.writer that of this process. */
+  constructor(parts: {
+    readonly database: PostgresDatabase;
+    readonly writer: Pick<LogWriter, 'writer' | 'isAway' | 'settled'>;
+  }) {
     this.#database = parts.database;
     this.#writer = parts.writer;
   }
@@ -91,27 +96,38 @@ export class Receipts {
     }
   }
 
-  /** The receipt of an id, unless nobody has stored one: then it is claimed for this process. */
+  /**
+   * The receipt of an id, unless nobody has stored one: then it is claimed for this process.
+   * @throws Refusal `storage` where the outcome of a commit, which may have stored it, is not known; `busy` where another process
+   * has it for too long.
+   */
   async claim(
     id: string,
     { sinceMs, untilMs = Number.MAX_SAFE_INTEGER }: ReceiptTimes,
   ): Promise<PushReceipt | undefined> {
     const hash = hashOf(id);
-    for (;;) {
+    const { settled } = this.#writer;
+    for (let waitedMs = 0; waitedMs < limits.postgresOutcomeMs; waitedMs += claimPollMs) {
+      if (this.#writer.isAway || this.#writer.settled > settled)
+        throw storageRefusal(new Error('The outcome of a commit is not known.'));
       const [row] = await this.#database.query<Row>(findSql, [hash]);
       if (row !== undefined && row.atMs > sinceMs && row.atMs <= untilMs) return { id, ...row };
-      const [claim] = await this.#database.query<{ writer: number }>(claimSql, [hash, this.#writer()]);
+      const [claim] = await this.#database.query<{ writer: number }>(claimSql, [hash, this.#writer.writer]);
       // Between the two statements the push of another process may have been stored: its receipt is looked for once more.
       if (claim !== undefined) {
         const [late] = await this.#database.query<Row>(findSql, [hash]);
-        if (late === undefined || late.atMs === row?.atMs) return undefined;
+        const isNew = late === undefined || late.atMs === row?.atMs;
+        if (isNew && !this.#writer.isAway && this.#writer.settled === settled) return undefined;
         await this.release(id);
       } else await delay(claimPollMs);
     }
+    throw new Refusal('busy', 'The same request is being stored by another server. Send it again.', {
+      retryAfterS: limits.busyRetryAfterS,
+    });
   }
 
   async release(id: string): Promise<void> {
-    await this.#database.query('DELETE FROM claim WHERE hash = $1 AND writer = $2', [hashOf(id), this.#writer()]);
+    await this.#database.query('DELETE FROM claim WHERE hash = $1 AND writer = $2', [hashOf(id), this.#writer.writer]);
   }
 
   /** Resolves when no trimming is under way. */

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../../base/log.ts';
 import { limits } from '../../../config/limits.ts';
 import type { LoadedSessions, LoadingParts, MqttChange, MqttReads, MqttTables } from '../../shared/mqtt/mqtt-tables.ts';
-import { storageRefusal } from '../../shared/write-failure.ts';
+import { storageRefusal, unknownOutcome } from '../../shared/write-failure.ts';
 import { isConflict, isConnectionLost, writeRefusalOf } from '../database/database-error.ts';
 import type { OwnConnection, PostgresDatabase, QueryRows } from '../database/postgres-database.ts';
 import { PostgresMqttReads } from './mqtt-reads.ts';
@@ -121,6 +121,7 @@ export class PostgresMqttTables implements MqttTables {
     const unsettled = { number, ...Promise.withResolvers<boolean>() };
     // Nobody waits for it while the answer may still come.
     unsettled.promise.catch(() => {});
+    let late: NodeJS.Timeout | undefined;
     this.#unsettled = unsettled;
     try {
       await connection.query('COMMIT');
@@ -131,7 +132,10 @@ export class PostgresMqttTables implements MqttTables {
         throw error;
       }
       this.#lose(connection, error as Error);
+      late = setTimeout(() => unsettled.reject(unknownOutcome(error)), limits.postgresOutcomeMs).unref();
       if (!(await unsettled.promise)) throw error;
+    } finally {
+      clearTimeout(late);
     }
   }
 

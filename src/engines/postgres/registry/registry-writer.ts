@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../../config/limits.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import { assertQueueHasRoom, bytesOf } from '../../shared/registry/statement-queue.ts';
-import { refusalOf, stoppingRefusal } from '../../shared/write-failure.ts';
+import { refusalOf, stoppingRefusal, unknownOutcome } from '../../shared/write-failure.ts';
 import { locks } from '../database/advisory-locks.ts';
 import { isConflict, isConnectionLost, writeRefusalOf } from '../database/database-error.ts';
 import type { Connection, OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
@@ -144,8 +144,9 @@ export class RegistryWriter {
     } catch (error) {
       await this.#drop();
       if (!isConnectionLost(error)) return units.map(() => ({ error }));
-      const isCommitted = await this.#isCommitted(this.#seq).catch(() => false);
-      if (!isCommitted) return units.map(() => ({ error }));
+      const outcome = await outcomeOf(this.#isCommitted(this.#seq));
+      if ('error' in outcome) return units.map(() => outcome);
+      if (outcome.result !== true) return units.map(() => ({ error }));
     }
     this.onCommit(performance.now() - startMs);
     return outcomes;
@@ -175,10 +176,11 @@ export class RegistryWriter {
   }
 
   /**
-   * Whether a transaction whose COMMIT was not answered is committed. Waits for the database as long as it takes, and by the
-   * lock for the end of that transaction, because nobody may be told that nothing was stored while it may still be.
+   * Whether a transaction whose COMMIT was not answered is committed. Waits for the database, and by the lock for the end of that
+   * transaction. @throws Refusal `storage` where it is not known in time: the answer says so.
    */
   async #isCommitted(seq: number): Promise<boolean> {
+    const endMs = performance.now() + limits.postgresOutcomeMs;
     for (let waitMs: number = limits.postgresRetryMsMin; ; waitMs = Math.min(2 * waitMs, limits.postgresRetryMsMax)) {
       try {
         const connection = await this.#connect();
@@ -190,8 +192,7 @@ export class RegistryWriter {
         return rows[0]?.seq === seq;
       } catch (error) {
         await this.#drop();
-        // Who stops cannot wait for ever, and answers nobody any more.
-        if (this.#isClosed) throw error;
+        if (this.#isClosed || performance.now() > endMs) throw unknownOutcome(error);
       }
       await delay(waitMs);
     }

@@ -58,6 +58,8 @@ export class SealingPass {
     const [pieces, done] = await Promise.all([this.#readLog(), this.#sensorsDone()]);
     const count = pieces.reduce((sum, { rows }) => sum + rows.length / rowNumbers, 0);
     const log = new LogOfPass(pieces, count);
+    const result = { sensors: log.sensors.length, datapoints: log.count, damage: this.#describeDamage() };
+    if (await this.#isWhole()) return result;
     const left = log.sensors.filter((sensor) => !done.has(sensor));
     let [fresh, datapoints] = [new Map<number, Columns>(), 0];
     for (const [n, sensor] of left.entries()) {
@@ -70,7 +72,14 @@ export class SealingPass {
       [fresh, datapoints] = [new Map(), 0];
     }
     await this.#seal(fresh, log, { isLast: true });
-    return { sensors: log.sensors.length, datapoints: log.count, damage: this.#describeDamage() };
+    return result;
+  }
+
+  /** Whether all of it is stored: the connection may have broken before anybody heard of that. */
+  async #isWhole(): Promise<boolean> {
+    const { number, upTo } = this.#order;
+    const whole = 'SELECT 1 AS whole FROM seal_pass WHERE number = $1 AND up_to = $2 AND is_whole = 1';
+    return (await this.#query(whole, [number, upTo])).length > 0;
   }
 
   /** Says that the pass is under way; with its first unit. */
