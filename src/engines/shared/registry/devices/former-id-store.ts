@@ -19,7 +19,8 @@ import type { UserKey } from '../../../../domain/users/user.ts';
 import { audienceCondition } from '../conditions/audience.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
-import type { FormerDeviceIdTable, Tables } from '../tables.ts';
+import type { Tables } from '../tables.ts';
+import type { FormerDeviceIdTable } from './device-tables.ts';
 import { type NamingRow, NamingRows } from './naming-rows.ts';
 
 export class SqlFormerIdStore implements FormerIdStore {
