@@ -88,8 +88,9 @@ export const limits = {
   bodyBuffersMax: 4,
   bodyBufferBytesMin: 64 * KIB,
   /**
-   * Pieces of a body after its first one are copied into blocks of so many bytes, because each piece costs some 100 bytes; and
-   * blocks of a body that has as many: more than what malloc keeps when it is freed.
+   * Bytes of the blocks into which all pieces of a body but its first are copied, because each piece costs some 100 bytes beside
+   * its content. A body that has reached `bodyLargeBlockBytes` goes on in blocks of that size, which malloc gives back to the
+   * system when they are freed.
    */
   bodyBlockBytes: 16 * KIB,
   bodyLargeBlockBytes: 256 * KIB,
@@ -557,8 +558,8 @@ export const limits = {
   answerRowBytes: 64,
   answerStepBytes: 1 * MIB,
   /**
-   * Answers that are compressed at once (a caller alone: half), some 200 KiB each; bytes from which a whole answer is: below, it fits into one
-   * packet. Beyond: answers go uncompressed.
+   * Answers that are compressed at the same time, some 200 KiB of memory each; one caller may have half of them. Beyond: answers
+   * are sent uncompressed. `compressedBytesMin`: shorter whole answers are not compressed, because they fit into one packet.
    */
   compressorsMax: 24,
   compressedBytesMin: 1_400,
@@ -638,8 +639,8 @@ export const limits = {
   /** Bytes of objects for one push in the queue, beside its datapoints, as counted against `queueBytesMax`; measured: 600. */
   queuedPushBytes: 400,
   /**
-   * Milliseconds that datapoints should wait for their commit at the rate of the last commits; and datapoints that may
-   * wait however low that is: three of the largest requests, because those cannot wait unread and would be refused.
+   * Milliseconds that datapoints should wait for their commit at most, by the rate of the last commits; and how many datapoints
+   * may wait even if that takes longer: three of the largest requests, which have been read and would have to be refused.
    * Beyond: as beyond `queueDatapointsMax`.
    */
   queueDelayMsMax: 1_000,

@@ -13,7 +13,7 @@ import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import { remembered } from '../domain/remembered.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { AnswerOrder } from './answer-order.ts';
-import type { MessageKind, OutgoingPublish, PublishRouter } from './subscribers/delivery.ts';
+import type { MessageKind, OutgoingPublish, PublishRouter } from './subscribers/publish-router.ts';
 import type { Deliver } from './subscribers/recipients.ts';
 import { type HandOut, Subscribers } from './subscribers/subscribers.ts';
 import { keyOf, type Levels } from './topics.ts';

@@ -1,5 +1,5 @@
 // The MQTT server: connects the broker (aedes) with the parts of this folder and with the ports (contract 8). sign-in.ts
-// decides who may connect, publishing.ts what becomes of a message, forwarding.ts and access.ts who receives it.
+// decides who may connect, incoming-publishes.ts and publishing.ts what becomes of a message, forwarding.ts and access.ts who receives it.
 
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,6 +16,7 @@ import { AnswerOrder } from './answer-order.ts';
 import { Broker, brokerBounds } from './broker.ts';
 import { ClientList } from './client-list.ts';
 import { FastPath } from './fast-path.ts';
+import { IncomingPublishes } from './incoming-publishes.ts';
 import { Listeners } from './listeners.ts';
 import type { MqttPorts } from './mqtt-options.ts';
 import type { MqttParts } from './mqtt-parts.ts';
@@ -26,7 +27,7 @@ import { StalledPackets } from './packets/stalled-packets.ts';
 import { addressOf, noteAddress } from './proxy/client-address.ts';
 import { Publishing } from './publishing.ts';
 import { type ClientSession, Sessions } from './sessions.ts';
-import { SignIn, type Will } from './sign-in.ts';
+import { SignIn } from './sign-in.ts';
 import { isReceived, isUnderWay, placeholder, prepareStored, type StoredReads } from './stored-messages.ts';
 import { Delivery } from './subscribers/delivery.ts';
 import { Forwarding } from './subscribers/forwarding.ts';
@@ -46,7 +47,7 @@ export class MqttServer {
   readonly #broker: Broker;
   readonly sessions: Sessions;
   readonly #delivery: Delivery;
-  readonly #publishing: Publishing;
+  readonly #incoming: IncomingPublishes;
   /** Public, because stored sessions ask it which messages they may keep (wiring/wire-mqtt.ts). */
   readonly access: Access;
   readonly #fastPath: FastPath;
@@ -90,7 +91,7 @@ export class MqttServer {
       flush: () => this.#forwarding.flush(),
     });
     parts.downlinks.setConnections(this.#downlinks);
-    this.#publishing = new Publishing({
+    const publishing = new Publishing({
       ...parts,
       retained: parts.stored,
       access: this.access,
@@ -112,6 +113,13 @@ export class MqttServer {
         this.#downlinks.released(session);
         this.#sys.released(session);
       },
+    });
+    this.#incoming = new IncomingPublishes({
+      ...parts,
+      ...{ publishing, sessions: this.sessions, signIn: this.#signIn, counts: this.counts },
+      ...{ answers: this.#answers, undecided: this.#undecided },
+      broker: () => this.#broker,
+      relay: (packet, publisher) => this.#relay(packet, publisher),
     });
     parts.clientIds.follow(this.#signIn);
     parts.mqttClients.follow(new ClientList({ sessions: this.sessions, stored: parts.stored }));
@@ -229,7 +237,7 @@ export class MqttServer {
           done(null, true);
         },
         authenticate: (client, username, password, done) => this.#authenticate(client, username, password, done),
-        authorizePublish: (client, packet, done) => this.#authorizePublish(client, packet, done),
+        authorizePublish: (client, packet, done) => this.#incoming.authorize(client, packet, done),
         authorizeSubscribe: (client, subscription, done) => done(null, this.#authorizeSubscribe(client, subscription)),
         authorizeForward: (client, packet) => this.#forwarding.forward(client, packet),
       },
@@ -270,7 +278,7 @@ export class MqttServer {
       callerOf: (client) => this.#callerOf(client),
       begun: () => this.#undecided.begin(),
       ended: () => this.#undecided.end(),
-      failed: (session, error) => this.#noteUnstored(session, error),
+      failed: (session, error) => this.#incoming.noteUnstored(session, error),
     });
   }
 
@@ -295,55 +303,6 @@ export class MqttServer {
     );
   }
 
-  /** An error here cuts the client. Only for messages that could not be stored, so that they are not acknowledged. */
-  #authorizePublish(client: Client | null, packet: PublishPacket, done: (error?: Error | null) => void): void {
-    const session = client === null ? undefined : this.sessions.of(client);
-    if (client !== null && this.sessions.hasEnded(client)) {
-      // The session has ended: drops its last messages and its will.
-      this.#broker.take(packet);
-      done();
-      return;
-    }
-    if (client !== null && session === undefined && packet.messageId !== undefined) {
-      // The broker reads on for a while from a client that was refused. Wills have no session either, but no packet id.
-      done(new Error('The client has not been let in.'));
-      return;
-    }
-    if (session !== undefined) this.#parts.presence.noteActivity(session, this.#parts.gateways.peek(session.clientId));
-    this.#undecided.begin();
-    // A will arrives after its connection has closed, when its client id may belong to another client.
-    const isWill = session === undefined || (packet as Will).user !== undefined;
-    if (!isWill) this.counts.received(session, 1);
-    const answer = isWill || client === null ? done : this.#answers.inOrder(client, packet, done);
-    (isWill ? this.#publishWill(packet, session) : this.#publish(session, packet)).then(
-      () => {
-        answer();
-        this.#undecided.end();
-      },
-      (error: Error) => {
-        this.#noteUnstored(session, error);
-        done(error);
-        this.#undecided.end();
-      },
-    );
-  }
-
-  #noteUnstored(session: ClientSession | undefined, error: Error): void {
-    this.#parts.log.warn({ client: session?.clientId, reason: error.message }, 'a message could not be stored');
-  }
-
-  /** Stores, drops or relays a message. Afterwards the broker only acknowledges it (`take`), unless QoS 2 is relayed. */
-  async #publish(session: ClientSession, packet: PublishPacket): Promise<void> {
-    const decision = await this.#publishing.decide(session, { ...packet, dup: packet.dup === true });
-    if (decision === 'relay') {
-      // For QoS 2 the broker recognises repeats itself, and acknowledges after routing.
-      this.#broker.notePublisher(packet, session.actor);
-      if (packet.qos === 2) return;
-      await this.#relay(packet, session.actor);
-    }
-    this.#broker.take(packet);
-  }
-
   #relay(packet: PublishPacket, publisher: Actor | undefined): Promise<void> {
     return this.#delivery.relay(packet, { gateway: this.access.gatewayKeyOf(packet.topic), publisher });
   }
@@ -354,13 +313,6 @@ export class MqttServer {
     if (session === undefined) return;
     const gateway = await this.#parts.gateways.find(session.clientId).catch(() => undefined);
     this.#parts.presence.noteActivity(session, gateway);
-  }
-
-  /** Publishes a will. Permission is checked now, in the name of the user who left it. */
-  async #publishWill(will: Will, session: ClientSession | undefined): Promise<void> {
-    const own = session?.actor.key === will.user ? session : await this.#signIn.sessionOfWill(will);
-    if (own === undefined || !(await this.sessions.isStillGood(own))) this.#broker.take(will);
-    else await this.#publish(own, will);
   }
 
   #authorizeSubscribe(client: Client, subscription: Subscription): Subscription | null {

@@ -123,8 +123,8 @@ export class SignIn implements ClientIdHolders {
     const isForeign = owner !== undefined && owner !== user.key;
     if (isForeign && !this.#givesWay(await this.#actorOfKey(owner), actor, gateway)) throw takenId(client.id);
     const before = sessions.holderOf(client.id);
-    // One connection takes over from an earlier one [MQTT-3.1.4-2], never from the one that its client opened since, because
-    // this one waited for too long.
+    // A connection takes over from an earlier one with its client id [MQTT-3.1.4-2]. Where it waited so long for its login that
+    // its client has opened another meanwhile, that later one stays, and this one is refused.
     if (before !== undefined && before.actor.key === user.key && this.#isEarlier(client, before.client))
       throw new Refusal('busy', 'A later connection has this client id.');
     const session = sessions.claim(client, signedIn, (holder) => !this.#givesWay(holder.actor, actor, gateway));

@@ -97,8 +97,8 @@ export function keyOf(topic: string, exactLevels: Levels | undefined): string {
 }
 
 /**
- * Whether the form of `topic` is the one that `filter` asks for. `exactLevels` have former ids of a device or sensor, which
- * a filter must name: to those with a wildcard there the message goes under the present id (decision 42).
+ * Whether the form of `topic` is the one that `filter` asks for. At `exactLevels` the topic has former ids of a device or sensor;
+ * a filter must name these. Filters with a wildcard there get the message under the present id instead (decision 42).
  */
 export function matchesForm(filter: string, topic: string, exactLevels?: Levels): boolean {
   const isSlashed = topic.startsWith('/');

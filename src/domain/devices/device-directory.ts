@@ -266,8 +266,8 @@ export class DeviceDirectory {
   }
 
   /**
-   * Creates a device, which may take an id that another one had before and answers by no longer.
-   * @throws Refusal `exists` where that one still answers by it.
+   * Creates a device. Its id may be an expired former id of another device.
+   * @throws Refusal `exists` while another device still answers by the id.
    */
   async create(id: DeviceId, write: () => Promise<void>): Promise<void> {
     if ((await this.#findFormer(id)) !== undefined) throw new Refusal('exists', `A device still answers by ${id}.`);

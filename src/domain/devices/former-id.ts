@@ -1,8 +1,8 @@
-// Ids that a device had before it got another: it answers by them for a year (decision 42).
+// Former ids: a device or sensor that got another id still answers by the former one for a year (decision 42).
 import { limits } from '../../config/limits.ts';
 import type { DeviceKey } from '../device-key.ts';
 
-/** How long an id answers after its device, or sensor, has got another. */
+/** How long a former id leads to its device or sensor, in milliseconds. */
 export const formerIdMs = limits.formerIdDays * 24 * 3_600_000;
 
 /** An id that a device, or a sensor, had before. */
@@ -21,8 +21,8 @@ export interface FormerDeviceId {
 }
 
 /**
- * How a sentence about the device begins that refuses something. A device that was asked for by a former id is not named: who may
- * not see it is not told its new id.
+ * The subject of a refusal about the device. A device that has former ids is not named, because an actor who asked by one of them
+ * and may not view the device must not learn its new id.
  */
 export function titleOf({ id, formerIds }: { readonly id: string; readonly formerIds?: readonly FormerId[] }): string {
   return formerIds === undefined ? `Device ${id}` : 'This device';

@@ -1,5 +1,5 @@
-// Bounds how often devices and sensors get other ids: what follows is written in one commit, rules wait meanwhile, and whoever
-// renames back and forth would keep others from both. Counted over all processes, in windows of a day.
+// Bounds how often devices and sensors get other ids. A rename changes many records in one commit and holds up the evaluation of
+// rules, so renaming in a loop would delay everybody's commits and rules. Counted over all processes, in windows of a day.
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
@@ -16,13 +16,13 @@ export class RenameRate {
     this.#clock = parts.clock;
   }
 
-  /** @throws Refusal `too-many` where the device has had enough other ids today, or the user has given enough. */
+  /** @throws Refusal `too-many` where the device, or the user, has used up the renames of the day. */
   async take(actor: Actor, device: DeviceKey): Promise<void> {
     const full = await this.#counts.take(boundsOf(actor, device));
     if (full !== undefined) throw this.#tooMany(full);
   }
 
-  /** As `take`, without counting: what comes before that costs something, too. @throws Refusal as `take`. */
+  /** As `take`, but counts nothing: call it before work that precedes `take`. @throws Refusal as `take`. */
   async look(actor: Actor, device: DeviceKey): Promise<void> {
     for (const bound of boundsOf(actor, device)) {
       const count = await this.#counts.find(bound);

@@ -1,5 +1,5 @@
-// Gives devices another id (decision 42). The one before leads to the device for a year, at every door; until then nobody
-// else gets it. For the owner and admins, as what gives rights to others is: whoever knows a device by its id is concerned.
+// Gives devices another id (decision 42). The former id leads to the device for a year, in HTTP and MQTT; until then no other
+// device can get it. Only the owner and admins may do this, because it concerns everybody who knows the device by its id.
 
 import type { Log } from '../../base/log.ts';
 import { Refusal } from '../../base/refusal.ts';
@@ -11,23 +11,11 @@ import type { Actor } from '../users/user.ts';
 import type { Device, DeviceId } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 import { type FormerId, formerIdMs } from './former-id.ts';
-import type { FormerIdStore, PreparedRename, StoredRename } from './former-id-store.ts';
+import type { FormerIdStore } from './former-id-store.ts';
+import { IdChange, type IdFollowers } from './id-change.ts';
 import type { RenameRate } from './rename-rate.ts';
 import type { SensorId } from './sensor.ts';
 import { formerIdsOfSensor } from './sensors-with-former.ts';
-
-/** What names devices by their ids in memory, and has to follow. Implemented above this noun. */
-export interface IdFollowers {
-  /**
-   * Runs `rename` so that rules miss no datapoint by it; afterwards those that watched the device watch it under its new id.
-   * `rename` tells which other rules name that.
-   */
-  whileRenaming(from: DeviceId, rename: () => Promise<readonly string[]>): Promise<void>;
-  /** API keys may name other ids than before. */
-  keysChanged(): Promise<void>;
-  /** So many retained messages of an earlier device were removed. */
-  retainedRemoved(count: number): void;
-}
 
 /** What an answer says that was asked for by a former id. */
 export interface Successor {
@@ -43,10 +31,10 @@ export class Renaming {
   readonly #store: FormerIdStore;
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
-  readonly #clock: Clock;
   readonly #ages: Clock;
   readonly #log: Log;
-  readonly #followers: IdFollowers;
+  readonly #change: IdChange;
+  readonly #keysChanged: () => Promise<void>;
   readonly #rate: RenameRate;
   /** Who gives devices other ids at the moment, by the key of the caller. */
   readonly #underWay = new Set<string>();
@@ -65,18 +53,18 @@ export class Renaming {
     this.#store = parts.store;
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
-    this.#clock = parts.clock;
     this.#ages = parts.ages;
     this.#log = parts.log;
-    this.#followers = parts.followers;
+    this.#change = new IdChange(parts);
+    this.#keysChanged = () => parts.followers.keysChanged();
     this.#rate = parts.rate;
   }
 
   /**
    * Gives the device another id; back to one of its former ids, too. Whatever is refused is refused before anything that others
    * use is touched.
-   * @throws Refusal `not-found`, `forbidden`; `exists` where the id is taken; `conflict` where as many former ids answer as may,
-   * or more would follow than may; `too-many` after some a day; `busy`; `quota`.
+   * @throws Refusal `not-found`, `forbidden`; `exists` where the id is taken; `conflict` where the device has `formerIdsMax` former ids,
+   * or more than `renameFollowersMax` records name it; `too-many` beyond the number of renames a day; `busy`; `quota`.
    */
   async rename(actor: Actor, id: DeviceId, to: DeviceId): Promise<void> {
     const device = await this.#require(actor, id);
@@ -84,7 +72,7 @@ export class Renaming {
     this.#assertFewFormer(device, to);
     this.#directory.assertRenamable(device.id);
     await this.#assertFree(device, to);
-    // Before the place and the search, which whoever is refused anyway would keep from others.
+    // Before a place is taken and records are searched: a request that is refused anyway must not keep these from others.
     await this.#rate.look(actor, device.key);
     const { key } = actor.caller;
     // One for each caller: nobody takes all places.
@@ -108,32 +96,16 @@ export class Renaming {
     if (prepared === undefined) throw tooManyFollow();
     await this.#rate.take(actor, device.key);
     const taken = await this.#store.findDevice(to);
-    await this.#change(device, to, prepared);
+    try {
+      await this.#change.make(device, {
+        store: (times) => this.#directory.rename(device, to, () => prepared.store(times)),
+        taken: () => takenId(to),
+      });
+    } finally {
+      await this.#keysChanged();
+    }
     // An id by which another device answers no longer.
     if (taken !== undefined && taken.device !== device.key) await this.#directory.formerTaken(to, taken);
-  }
-
-  async #change(device: Device, to: DeviceId, prepared: PreparedRename): Promise<void> {
-    const { id: from } = device;
-    let stored: StoredRename | undefined;
-    const rename = async () => {
-      const atMs = this.#clock.now();
-      const times = { atMs, ageMs: this.#ages.now(), untilMs: this.#ages.now() + formerIdMs };
-      stored = await this.#directory.rename(device, to, () => prepared.store(times));
-      return stored?.rules ?? [];
-    };
-    try {
-      await this.#followers.whileRenaming(from, rename);
-    } catch (error) {
-      throw error instanceof Refusal && error.code === 'exists' ? takenId(to) : error;
-    } finally {
-      await this.#followers.keysChanged();
-    }
-    if (stored === undefined) {
-      const detail = `Another request has changed device ${from} meanwhile. Try again.`;
-      throw new Refusal('busy', detail, { retryAfterS: limits.busyRetryAfterS });
-    }
-    this.#followers.retainedRemoved(stored.retainedGone);
   }
 
   /** @throws Refusal `exists` */

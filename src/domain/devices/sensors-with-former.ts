@@ -1,6 +1,6 @@
-// The sensors of a device of which some had another id before (decision 42): they are found by it as well, and by whatever calls
-// `get` and `has`. Iterating yields each once, by its present id. Devices without such sensors have a plain map, so that pushes to
-// them pay nothing.
+// The sensors of a device, some of which have former ids (decision 42): `get` and `has` find a sensor by its former ids, too.
+// Iterating yields each sensor once, by its present id. Devices without former ids of sensors have a plain map, so that pushes
+// to them cost no more than before.
 import type { Clock } from '../../base/time/clock.ts';
 import type { FormerId } from './former-id.ts';
 import type { Sensor, SensorId, SensorKey } from './sensor.ts';
@@ -24,7 +24,7 @@ export class SensorsWithFormer extends Map<SensorId, Sensor> {
     }
   }
 
-  /** From now on former ids answer, by the clock that ends them. */
+  /** Sets the clock by which former ids end; from then on they answer. */
   answerBy(ages: Pick<Clock, 'now'>): void {
     this.#ages = ages;
   }
@@ -37,12 +37,12 @@ export class SensorsWithFormer extends Map<SensorId, Sensor> {
     return this.get(id) !== undefined;
   }
 
-  /** Whether or not the id still answers: as long as no other sensor has taken it. */
+  /** Finds by expired former ids, too, as long as no other sensor has taken the id. */
   byAnyId(id: SensorId): Sensor | undefined {
     return super.get(id) ?? this.#former.get(id)?.sensor;
   }
 
-  /** The former ids of a sensor, also such as answer no longer. */
+  /** The former ids of a sensor, also expired ones. */
   formerOf(key: SensorKey): FormerId[] {
     return [...this.#former].flatMap(([id, { sensor, untilMs }]) => (sensor.key === key ? [{ id, untilMs }] : []));
   }
@@ -67,7 +67,7 @@ interface WithSensors {
   readonly sensors: ReadonlyMap<SensorId, Sensor>;
 }
 
-/** The sensor that a rule names, by an id of before as well: rules follow a sensor as long as no other has taken its id. */
+/** The sensor that a rule names, also by a former id: a rule follows a sensor until another sensor takes the id. */
 export function namedSensorOf({ sensors }: WithSensors, id: SensorId): Sensor | undefined {
   return sensors instanceof SensorsWithFormer ? sensors.byAnyId(id) : sensors.get(id);
 }

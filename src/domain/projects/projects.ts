@@ -173,8 +173,8 @@ export class Projects {
   }
 
   /**
-   * The ids with the present ones of the owner’s devices in place of former ones: a share of the project reaches devices by the
-   * ids that they have. Of devices that the actor may not view the ids stay as they are: the actor would read the new ones.
+   * Replaces former ids of the owner’s devices by the present ones, because a share of the project reaches devices by their
+   * present ids. Ids of devices that the actor may not view are left as they are, or the actor would learn the present ids.
    */
   async #presentIds(actor: Actor, ids: readonly DeviceId[], owner: UserKey): Promise<readonly DeviceId[]> {
     if (ids.length === 0) return ids;

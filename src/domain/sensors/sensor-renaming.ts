@@ -1,5 +1,5 @@
-// Gives sensors another id, with their history (decision 42). The one before leads to the sensor for a year, at every door of its
-// device. For the owner of the device and admins, as moving a sensor is.
+// Gives sensors another id, with their history (decision 42). The former id leads to the sensor for a year, in HTTP and
+// MQTT. Only the owner of the device and admins may do this, as with moving a sensor.
 import type { Log } from '../../base/log.ts';
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
@@ -7,10 +7,10 @@ import { limits } from '../../config/limits.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { growthOf, sizeOfSensor } from '../devices/device-size.ts';
-import { type FormerId, formerIdMs, titleOf } from '../devices/former-id.ts';
-import type { FormerIdStore, StoredRename } from '../devices/former-id-store.ts';
+import { type FormerId, titleOf } from '../devices/former-id.ts';
+import type { FormerIdStore } from '../devices/former-id-store.ts';
+import { IdChange, type IdFollowers } from '../devices/id-change.ts';
 import type { RenameRate } from '../devices/rename-rate.ts';
-import type { IdFollowers } from '../devices/renaming.ts';
 import type { Sensor, SensorId } from '../devices/sensor.ts';
 import { formerIdsOfSensor, SensorsWithFormer } from '../devices/sensors-with-former.ts';
 import type { Permissions } from '../permissions/permission.ts';
@@ -20,10 +20,9 @@ export class SensorRenaming {
   readonly #store: FormerIdStore;
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
-  readonly #clock: Clock;
   readonly #ages: Clock;
   readonly #log: Log;
-  readonly #followers: Pick<IdFollowers, 'whileRenaming' | 'retainedRemoved'>;
+  readonly #change: IdChange;
   readonly #rate: RenameRate;
 
   constructor(parts: {
@@ -40,18 +39,17 @@ export class SensorRenaming {
     this.#store = parts.store;
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
-    this.#clock = parts.clock;
     this.#ages = parts.ages;
     this.#log = parts.log;
-    this.#followers = parts.followers;
+    this.#change = new IdChange(parts);
     this.#rate = parts.rate;
   }
 
   /**
    * Gives the sensor another id; back to one of its former ids, too. Rules go on naming it as they do. Whatever is refused is
    * refused before anything that others use is touched.
-   * @throws Refusal `not-found`, `forbidden`; `exists` where the id is taken; `conflict` where as many former ids answer as may;
-   * `too-many` after some a day; `busy`; `quota`, `too-large`
+   * @throws Refusal `not-found`, `forbidden`; `exists` where the id is taken; `conflict` where the sensor or its device has as many former ids as are
+   * allowed; `too-many` beyond the number of renames a day; `busy`; `quota`, `too-large`
    */
   async rename(actor: Actor, id: DeviceId, sensorId: SensorId, to: SensorId): Promise<void> {
     const { device, sensor } = await this.#require(actor, id, sensorId);
@@ -61,31 +59,14 @@ export class SensorRenaming {
     const holder = device.sensors.get(to);
     if (holder !== undefined && holder.key !== sensor.key) throw takenId(device, to);
     await this.#rate.take(actor, device.key);
-    await this.#change(device, sensor, to);
-    const audited = { by: actor.username, device: device.id, sensor: to, former: sensor.id };
-    this.#log.audit(audited, 'audit: a sensor has another id');
-  }
-
-  async #change(device: Device, sensor: Sensor, to: SensorId): Promise<void> {
     const growth = growthOf(sizeOfSensor(sensor), sizeOfSensor({ ...sensor, id: to }));
     const names = { device: device.key, sensor: sensor.key, from: sensor.id, to, owner: device.ownerKey };
-    let stored: StoredRename | undefined;
-    const rename = async () => {
-      const atMs = this.#clock.now();
-      const times = { atMs, ageMs: this.#ages.now(), untilMs: this.#ages.now() + formerIdMs };
-      stored = await this.#directory.renameSensor(device, growth, () => this.#store.renameSensor(names, times));
-      return [];
-    };
-    try {
-      await this.#followers.whileRenaming(device.id, rename);
-    } catch (error) {
-      throw error instanceof Refusal && error.code === 'exists' ? takenId(device, to) : error;
-    }
-    if (stored === undefined) {
-      const detail = `Another request has changed device ${device.id} meanwhile. Try again.`;
-      throw new Refusal('busy', detail, { retryAfterS: limits.busyRetryAfterS });
-    }
-    this.#followers.retainedRemoved(stored.retainedGone);
+    await this.#change.make(device, {
+      store: (times) => this.#directory.renameSensor(device, growth, () => this.#store.renameSensor(names, times)),
+      taken: () => takenId(device, to),
+    });
+    const audited = { by: actor.username, device: device.id, sensor: to, former: sensor.id };
+    this.#log.audit(audited, 'audit: a sensor has another id');
   }
 
   /** The ids by which the sensor still answers, the latest first; for the owner of its device and admins. */

@@ -13,13 +13,13 @@ export interface ArchivedFile {
   readonly text: AsyncGenerator<string>;
 }
 
-/** Rows as text, with how many they are. */
+/** Rows as text, and their number. */
 export interface TextRows {
   readonly text: string;
   readonly rows: number;
 }
 
-/** Of zlib, 1 to 9: rows of datapoints become a fourth; the usual 6 would take three times as long for a fifth. */
+/** Level of zlib, 1 to 9. Rows of datapoints shrink to a fourth; the default 6 would take three times as long to reach a fifth. */
 const compressionLevel = 2;
 
 /**

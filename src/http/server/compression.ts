@@ -1,10 +1,11 @@
-// Compresses answers to GET with gzip, for people on weak links: lists and histories become an eighth. Streams stay streams. Only
-// successful answers to GET are: none of these holds a secret, whose length would tell of it beside text of an attacker
-// (BREACH); tokens, keys and links are answers to POST.
+// Compresses answers to GET with gzip, for people on weak links: lists and histories shrink to an eighth. Streamed answers are
+// compressed as they are streamed. Only successful answers to GET are compressed, because they contain no secrets: the length of
+// a compressed answer that has both a secret and text chosen by an attacker would reveal the secret (BREACH). Tokens, keys and
+// links are answers to POST.
 //
-// zlib works in threads of the pool, at some 300 MB/s, several times as fast as the main thread makes JSON: so nobody makes
-// the pool busier than they make the main thread. A stream holds a compressor until it is read, so compressors are shared
-// among callers. Whoever gets none has the answer as it is.
+// zlib runs in the thread pool at some 300 MB/s, several times as fast as the main thread makes JSON, so a caller loads the
+// pool less than the main thread. A stream keeps its compressor until it has been read, so compressors are shared among
+// callers. A request that gets no compressor is answered uncompressed.
 import { pipeline, Readable } from 'node:stream';
 import { createGzip, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -19,10 +20,10 @@ import { takesEncoding } from './accepted-encoding.ts';
  */
 const options = { level: 3, memLevel: 7, windowBits: 15 } as const;
 
-/** Live streams are no part of it: each event has to leave at once. Parquet and ZIP are compressed in themselves. */
+/** Not live streams, whose events have to leave at once, nor Parquet and ZIP, which are compressed already. */
 const compressible = /^(application\/(json|x-ndjson|problem\+json)|text\/(csv|plain|html|markdown))\b/;
 
-/** Registers the hook. Register it after the hook that counts answers: they are counted as they are made. */
+/** Registers the hook. Register it after the hook that counts answers: bytes are counted before compression. */
 export function registerCompression(app: FastifyInstance): void {
   const compressors = new FairBudget<Caller>(limits.compressorsMax);
   app.addHook<unknown>('onSend', (request, reply, payload, done) => {

@@ -1,7 +1,7 @@
-// 405 with `Allow`: every path with a route answers the methods it lacks (contract 1). Such a request matches no route, and
-// its path is looked up here; only where the route of another path would take it, the path gets a route that refuses it.
-// One for each path and method would be most of the routes, and a tenth of the start. OPTIONS (cors.ts) asks here for a
-// path's methods.
+// 405 with `Allow` for methods that a path does not have (contract 1). Such a request usually matches no route, and its path is
+// looked up here. Only where it would match the route of another path (`/a/:id` beside `/a/b`) the path gets a route of its own
+// that refuses the method: such routes for all paths and methods would outnumber the others, and take a tenth of the time to
+// start. OPTIONS (cors.ts) asks here for the methods of a path.
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { answerWrongMethod } from './errors.ts';
 
@@ -22,7 +22,7 @@ export function watchMethods(app: FastifyInstance): (answerUnknown: AnswerUnknow
   let ordered: readonly Path[] = [];
   app.decorate('methodsAt', (url) => {
     if (url === '*') return [...usualMethods, 'OPTIONS'].join(', ');
-    // As the router takes it apart; it has refused what cannot be decoded.
+    // Split as the router splits it, which has already refused paths that cannot be decoded.
     const path = decodeURI(url.replace(/[?#].*/s, ''));
     return ordered.find(({ pattern }) => pattern.test(path))?.allowed;
   });
@@ -54,7 +54,7 @@ class Path {
     this.taken = taken;
     this.#steps = url.split('/');
     const literal = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    // An empty one too: the router takes it for one.
+    // The router takes an empty segment for a parameter, too.
     const steps = this.#steps.map((step) => (step.startsWith(':') ? '[^/]*' : literal(step)));
     this.pattern = new RegExp(`^${steps.join('/')}/?$`);
   }
@@ -68,7 +68,7 @@ class Path {
     return this.url.split('/:').length;
   }
 
-  /** Whether some request may be to either of them. */
+  /** Whether one request could match both paths. */
   overlaps(other: Path): boolean {
     const [one, two] = [this.#steps, other.#steps];
     for (let at = 0; ; at += 1) {
@@ -80,7 +80,7 @@ class Path {
   }
 }
 
-/** Adds a route for those methods that the path lacks and a path that it overlaps has. */
+/** Adds a route that refuses the methods which the path lacks and an overlapping path has. */
 function refuseForOthers(app: FastifyInstance, path: Path, all: readonly Path[]): void {
   const lacking = usualMethods.filter((method) => !path.taken.includes(method));
   const others = all.filter((other) => other !== path && other.overlaps(path));

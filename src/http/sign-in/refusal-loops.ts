@@ -56,7 +56,10 @@ function hasToken({ actor, headers }: FastifyRequest): boolean {
   return actor !== undefined && !actor.guest && headers.authorization !== undefined;
 }
 
-/** False for a refusal, which is noted already, and for what says nothing of the caller's rights: a bad token, too many calls, trouble of the service. */
+/**
+ * Whether the status shows that the caller had the right to make the call. Not a refusal (403), which was noted elsewhere, and not
+ * statuses that say nothing about rights: a bad token, too many calls, a failure of the service.
+ */
 function saysAccepted(statusCode: number): boolean {
   return statusCode !== 403 && statusCode !== 401 && statusCode !== 429 && statusCode < 500;
 }

@@ -16,31 +16,11 @@ import type { Reading } from '../../domain/datapoints/ingest/reading.ts';
 import { serviceCaller } from '../../domain/datapoints/ingest/writer-queue.ts';
 import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
 import type { SettingId } from '../../domain/devices/setting.ts';
-import type { Actor, UserKey } from '../../domain/users/user.ts';
-import { bothForms, type Levels, relayKeyOf } from '../topics.ts';
+import type { Actor } from '../../domain/users/user.ts';
+import { bothForms, relayKeyOf } from '../topics.ts';
 import { DeliveryOrder, type OrderedMessage } from './delivery-order.ts';
 import { presentTopicOf, topicsOf } from './message-topics.ts';
-
-export interface OutgoingPublish {
-  readonly topic: string;
-  readonly payload: Buffer;
-  readonly qos: 0 | 1 | 2;
-  readonly retain: boolean;
-  /** Key of the device or gateway: messages kept for a removed one are not delivered to a new one with the same id. */
-  readonly device?: number;
-  /** Key of the sensor or actuator, for the same reason. */
-  readonly part?: number;
-  /** The entry in the history of the actuator. */
-  readonly setting?: SettingId;
-  /** Levels of the topic that filters must name, because they are former ids. */
-  readonly exactLevels?: Levels;
-  /** The publisher, who is charged for a retained message. */
-  readonly user?: UserKey;
-  /** Whether a guest published it: it takes only a part of what may wait for a user. */
-  readonly isOfGuest?: boolean;
-  /** Only changes the retained message; delivered to nobody. */
-  readonly isSilent?: boolean;
-}
+import type { OutgoingPublish, PublishRouter } from './publish-router.ts';
 
 /** A message of a client to other clients. */
 export interface RelayedPublish {
@@ -55,30 +35,6 @@ export interface RelayedFor {
   readonly gateway: number | undefined;
   /** Undefined: the service. */
   readonly publisher: Actor | undefined;
-}
-
-/** What decides, beside the topic, whether a message has recipients. */
-export interface MessageKind {
-  readonly qos: number;
-  readonly retain: boolean;
-  readonly user?: UserKey | undefined;
-  readonly exactLevels?: Levels | undefined;
-}
-
-/** What delivery needs of the broker. */
-export interface PublishRouter {
-  /** False when there are no subscriptions at all. */
-  readonly isWatched: boolean;
-  /** Whether any connected client or stored session is to get a message on this topic, or it is retained. */
-  wants(topic: string, options: MessageKind): boolean;
-  /** How many subscriptions of connected clients match a topic, and name the levels that must be named. */
-  subscribersOf(topic: string, exactLevels?: Levels): number;
-  /** Messages handed to subscribers since the start: one message counts for each of its subscribers. */
-  readonly handedOut: number;
-  /** Routes the message; resolves when its subscribers have it, or it is queued for them. `flush` is owed then. */
-  route(message: OutgoingPublish): Promise<void>;
-  /** Writes to subscribers what was routed to them. */
-  flush(): void;
 }
 
 export interface DeliveryBounds {

@@ -1,9 +1,9 @@
 // Removing and correcting stored datapoints (contract 5): which go, what follows from it, and who may.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
-import { maintenance } from '../../../src/engines/open.ts';
 import { make, makeAll } from '../../support/api/calls.ts';
 import { query } from '../../support/database.ts';
+import { assertSound } from '../../support/sound-store.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -34,7 +34,6 @@ const values = async (of = s, more = '') => {
 const remove = async (parameters: string, as = 'owner') =>
   (await make(server, { as, call: `DELETE ${s}/values?${parameters}`, expect: 200 })).body;
 const lastValue = async () => (await server.call('owner', 'GET', s)).body.last_value;
-const findings = async () => (await maintenance.check(server.folder, () => {})).flatMap(({ findings: found }) => found);
 
 for (const place of ['in the log', 'sealed'] as const) {
   suite(`what is ${place}`, () => {
@@ -62,7 +61,7 @@ for (const place of ['in the log', 'sealed'] as const) {
       assert.equal((await lastValue()).value, 1);
       assert.deepEqual(await remove(`dateFrom=0001-01-01&dateTo=9999-12-31`), { removed: 1 });
       assert.equal(await lastValue(), undefined);
-      assert.deepEqual(await findings(), []);
+      await assertSound(server);
     });
 
     test('is removed by its value alone, be it a number, a text or an object', async () => {
@@ -91,7 +90,7 @@ for (const place of ['in the log', 'sealed'] as const) {
       await server.crash();
       assert.deepEqual(await values(), [1, { broken: true }, 33]);
       assert.deepEqual(await lastValue(), { ...before, value: 33 });
-      assert.deepEqual(await findings(), []);
+      await assertSound(server);
     });
 
     test('is not corrected where several share the time, unless the time of receiving names one', async () => {

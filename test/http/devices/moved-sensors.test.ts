@@ -1,9 +1,9 @@
 // Moving a sensor with its datapoints to another device (contract 4): what goes along, who may, and that nothing is left.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { maintenance } from '../../../src/engines/open.ts';
 import { make, makeAll } from '../../support/api/calls.ts';
 import { query } from '../../support/database.ts';
+import { assertSound } from '../../support/sound-store.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -75,11 +75,7 @@ test('a sensor is there with all its datapoints, and no longer here, also after 
   await held();
   assert.equal((await push(`${to}/sensors/s`, 4)).status, 204);
   assert.deepEqual(await values(`${to}/sensors/s`), [1, 2, 3, 4]);
-  const reports = await maintenance.check(server.folder, () => {});
-  assert.deepEqual(
-    reports.flatMap(({ findings }) => findings),
-    [],
-  );
+  await assertSound(server);
 });
 
 test('the id may come as a JSON string; onto itself it changes nothing; a taken id is 422', async () => {
@@ -127,11 +123,7 @@ test('who may: the owner of both, without an API key; admins between users', asy
   const before = [sensorsOf('owner'), sensorsOf('stranger')] as const;
   await move(204, { as: 'admin', source: to, target: foreign });
   assert.deepEqual([sensorsOf('owner'), sensorsOf('stranger')], [before[0] - 1, before[1] + 1]);
-  const reports = await maintenance.check(server.folder, () => {});
-  assert.deepEqual(
-    reports.flatMap(({ findings }) => findings),
-    [],
-  );
+  await assertSound(server);
 });
 
 test('what was charged for its datapoints moves along, and arrays that were pushed before are no repeats', async () => {

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
-import { maintenance } from '../../../src/engines/open.ts';
 import { make, makeAll } from '../../support/api/calls.ts';
 import { Client, takeAll } from '../../support/mqtt/mqtt-client.ts';
 import type { As } from '../../support/people.ts';
+import { assertSound } from '../../support/sound-store.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -42,13 +42,6 @@ const former = async (id: string, as: As = 'owner') =>
   (await make(server, { as, call: `GET /devices/${d}/sensors/${id}/former_ids`, expect: 200 })).body.map(
     (entry: { id: string }) => entry.id,
   );
-async function assertSound(): Promise<void> {
-  const reports = await maintenance.check(server.folder, () => {});
-  assert.deepEqual(
-    reports.flatMap(({ findings }) => findings),
-    [],
-  );
-}
 
 suite('a sensor that has another id', () => {
   test('is read and pushed to under both, shows the new one, and has all its datapoints; after a restart too', async () => {
@@ -86,7 +79,7 @@ suite('a sensor that has another id', () => {
       expect: 200,
     });
     assert.equal(both.body.length, (await values('TC')).length, 'each datapoint once');
-    await assertSound();
+    await assertSound(server);
   });
 
   test('is told so by answers to the former id, with its address for who may view it', async () => {
@@ -124,7 +117,7 @@ suite('a sensor that has another id', () => {
     assert.deepEqual(await values('TC'), [4]);
     await server.restart();
     assert.deepEqual(await values('TC'), [4]);
-    await assertSound();
+    await assertSound(server);
   });
 
   test('goes back to a former id; so many answer at once, so often a day; its owner ends one', async () => {
@@ -144,7 +137,7 @@ suite('a sensor that has another id', () => {
     await make(server, { as: 'owner', call: `DELETE /devices/${d}/sensors/TC/former_ids/${ended}`, expect: 404 });
     await push(ended, 1, 404);
     await rename(204, { id: 'TC', into: 'beyond' });
-    await assertSound();
+    await assertSound(server);
   });
 
   test('loses its former ids with its device: moved elsewhere it has its own alone; removed it frees all', async () => {
@@ -165,7 +158,7 @@ suite('a sensor that has another id', () => {
     await make(server, { as: 'owner', call: `PUT /devices/${target}/sensors/x/id`, text: 'y', expect: 204 });
     await make(server, { as: 'owner', call: `DELETE /devices/${target}/sensors/x`, expect: 204 });
     await make(server, { as: 'owner', call: `POST /devices/${target}/sensors`, json: { id: 'x' }, expect: 204 });
-    await assertSound();
+    await assertSound(server);
   });
 
   test('is moved to a device where a sensor was called so, once that answers by its id no longer', async () => {
@@ -185,7 +178,7 @@ suite('a sensor that has another id', () => {
       make(server, { as: 'owner', call: `GET /devices/${target}/sensors/${id}/values`, expect: 200 });
     assert.equal((await read('north')).body.length, 1);
     assert.equal((await read('south')).body.length, 0);
-    await assertSound();
+    await assertSound(server);
   });
 
   test('is heard under both ids over MQTT, retained under the new one and given under either', async () => {

@@ -62,7 +62,7 @@ export class WatchedDevice {
     return this.#bySensor;
   }
 
-  /** Whether the device has a sensor that rules call so. */
+  /** Whether rules find a sensor of the device by this id. */
   has(id: SensorId): boolean {
     return namedSensorOf(this.device, id) !== undefined;
   }

@@ -7,7 +7,6 @@
 
 import type { Log } from '../../../base/log.ts';
 import type { ClockWatch } from '../../../base/time/clock-watch.ts';
-import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
 import type { CommittedPush, Feed } from '../../datapoints/feed.ts';
 import type { DeviceId } from '../../devices/device.ts';
@@ -25,6 +24,7 @@ import type { Evaluator } from './evaluator.ts';
 import { pushesOf } from './logged-pushes.ts';
 import type { RuleIndex } from './rule-index.ts';
 import { loadRules } from './rule-loading.ts';
+import { WatchLoop } from './watch-loop.ts';
 import { WatchProgress } from './watch-progress.ts';
 import type { SeenPush } from './watch-queue.ts';
 import type { WatchStore } from './watch-store.ts';
@@ -40,17 +40,10 @@ export class Watcher implements RuleChanges {
   readonly #alarms: Alarms;
   readonly #leadership: Leadership;
   readonly #pushesSettled: () => Promise<void>;
-  #alarmTimer: NodeJS.Timeout | undefined;
   readonly #progress: WatchProgress;
+  readonly #loop: WatchLoop;
   /** When the position was last stored with a step, in milliseconds of the monotonic clock. */
   #recordedMs = Number.NEGATIVE_INFINITY;
-  /** When the watcher last ran out of work, in milliseconds of the monotonic clock. */
-  #idleSinceMs = Number.NEGATIVE_INFINITY;
-  #running: Promise<void> | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
-  /** Set from a failure until the next attempt. */
-  #retry: PromiseWithResolvers<void> | undefined;
-  #isClosed = false;
   #unsubscribe: () => void = () => {};
 
   constructor(parts: {
@@ -76,7 +69,16 @@ export class Watcher implements RuleChanges {
     this.#clock = parts.clocks;
     this.#alarms = parts.alarms;
     this.#log = parts.log;
-    this.#leadership = new Leadership({ ...parts, name: 'rules/0', onEnded: () => this.#wake() });
+    this.#leadership = new Leadership({ ...parts, name: 'rules/0', onEnded: () => this.#loop.wake() });
+    this.#loop = new WatchLoop({
+      step: () => this.#step(),
+      hasWork: () => this.#progress.hasDatapoints || (this.#progress.isFollowing && this.#alarms.isDue),
+      isBehind: () => this.#progress.isBehind,
+      // While another process evaluates: until the next attempt to take its lease.
+      waitMs: () => (this.#leadership.lease === undefined ? limits.watchRetryMs : this.#alarms.waitMs),
+      noteFailure: (error) => this.#noteFailure(error),
+      discardUnstored: () => this.#discardUnstored(),
+    });
   }
 
   /** Drops what is remembered of a sensor's last value, because its datapoints were removed or corrected. */
@@ -90,10 +92,10 @@ export class Watcher implements RuleChanges {
       if (committed.kind === 'sensor') this.#receive(committed);
     });
     this.#progress.noteReceived(this.#commitLog.lastPosition);
-    await this.#exclusively(async () => {
+    await this.#loop.exclusively(async () => {
       if ((await this.#lead()) === undefined) await this.#load();
     });
-    this.#wake();
+    this.#loop.wake();
   }
 
   /** The lease, if this process holds it or can take it. A new holder continues at the stored position. */
@@ -116,7 +118,7 @@ export class Watcher implements RuleChanges {
    * from which the rule has its new form: 0 where another process evaluates, which begins with its next datapoint.
    */
   async change<T>(id: NotificationId, write: (seqs: SeqSource) => Promise<T>): Promise<T> {
-    return this.#exclusively(async () => {
+    return this.#loop.exclusively(async () => {
       const newest = this.#commitLog.lastPosition;
       // Before the first rule is stored, so that no later datapoint is missed.
       await this.#ensureFollowing(newest);
@@ -135,7 +137,7 @@ export class Watcher implements RuleChanges {
    * other rules have changed.
    */
   async whileRenaming(from: DeviceId, rename: () => Promise<readonly NotificationId[]>): Promise<void> {
-    await this.#exclusively(async () => {
+    await this.#loop.exclusively(async () => {
       await this.#pushesSettled();
       await this.#evaluateUpTo(this.#commitLog.lastPosition);
       if (this.#progress.isFollowing) this.#progress.fallBehind();
@@ -146,19 +148,19 @@ export class Watcher implements RuleChanges {
         // Pushes that were accepted with the device as it was come by the feed before its rules are looked at again.
         await this.#pushesSettled();
         await this.#reload([from], changed);
-        this.#wake();
+        this.#loop.wake();
       }
     });
   }
 
   /** Loads the rules again that watch these devices, because ids lead elsewhere, or nowhere. */
   reloadWatching(devices: readonly DeviceId[]): Promise<void> {
-    return this.#exclusively(async () => {
+    return this.#loop.exclusively(async () => {
       if (devices.every((device) => this.#index.listWatching(device).length === 0)) return;
       await this.#evaluateUpTo(this.#commitLog.lastPosition);
       if (this.#progress.isFollowing) this.#progress.fallBehind();
       await this.#reload(devices, []);
-      this.#wake();
+      this.#loop.wake();
     });
   }
 
@@ -174,7 +176,7 @@ export class Watcher implements RuleChanges {
 
   /** Loads a rule again that another process has changed; without an id, all rules. */
   follow(id?: NotificationId): Promise<void> {
-    return this.#exclusively(async () => {
+    return this.#loop.exclusively(async () => {
       if (id === undefined) return this.#discardUnstored();
       await this.#ensureFollowing(this.#commitLog.lastPosition);
       await this.#refresh(id);
@@ -190,8 +192,8 @@ export class Watcher implements RuleChanges {
     const restart = async () => {
       if (this.#alarms.isHeld) await this.#evaluator.restartTimes();
     };
-    this.#exclusively(restart).then(
-      () => this.#wake(),
+    this.#loop.exclusively(restart).then(
+      () => this.#loop.wake(),
       (error: unknown) => this.#log.error({ err: error }, 'the times of notifications could not be measured anew'),
     );
   }
@@ -199,11 +201,11 @@ export class Watcher implements RuleChanges {
   /** Adds a rule that `write` stores; many may be added at once. */
   async add<T>(id: NotificationId, write: (seqs: Pick<SeqSource, 'newest'>) => Promise<T>): Promise<T> {
     const newest = this.#commitLog.lastPosition;
-    if (!this.#progress.isFollowing) await this.#exclusively(() => this.#ensureFollowing(newest));
+    if (!this.#progress.isFollowing) await this.#loop.exclusively(() => this.#ensureFollowing(newest));
     try {
       return await write({ newest });
     } finally {
-      await this.#exclusively(() => this.#refresh(id));
+      await this.#loop.exclusively(() => this.#refresh(id));
     }
   }
 
@@ -215,7 +217,7 @@ export class Watcher implements RuleChanges {
     } catch (error) {
       await this.#noteFailure(error);
       await this.#discardUnstored();
-      this.#wake();
+      this.#loop.wake();
     }
   }
 
@@ -224,7 +226,7 @@ export class Watcher implements RuleChanges {
    * sensor is moved: after a crash its datapoints would be evaluated again, by the rules of its new device.
    */
   async settle(): Promise<void> {
-    await this.#exclusively(async () => {
+    await this.#loop.exclusively(async () => {
       await this.#evaluateUpTo(this.#commitLog.lastPosition);
       await this.#recordPosition().catch((error: unknown) => this.#noteFailure(error));
     });
@@ -247,24 +249,19 @@ export class Watcher implements RuleChanges {
   }
 
   /** Resolves when everything is evaluated, including due alarms and steps that failed before. */
-  async idle(): Promise<void> {
-    await this.#turn;
-    while (!this.#isClosed && (this.#hasWork() || this.#running !== undefined || this.#retry !== undefined)) {
-      this.#wake();
-      await (this.#running ?? this.#retry?.promise);
-    }
+  idle(): Promise<void> {
+    return this.#loop.idle();
   }
 
   /** Finishes its step, stores its position and gives the lease back. */
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.#unsubscribe();
-    clearTimeout(this.#alarmTimer);
-    this.#retry?.resolve();
-    await this.#running;
-    await this.#exclusively(() => this.#recordPosition()).catch((error: unknown) =>
-      this.#log.warn({ err: error }, 'the position of the watcher of notifications could not be saved'),
-    );
+    await this.#loop.close();
+    await this.#loop
+      .exclusively(() => this.#recordPosition())
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error }, 'the position of the watcher of notifications could not be saved'),
+      );
     await this.#leadership.release();
   }
 
@@ -275,81 +272,25 @@ export class Watcher implements RuleChanges {
     const progress = this.#progress;
     progress.noteReceived(firstSeq + readings.length - 1);
     if (!progress.isFollowing || progress.isBehind) {
-      if (progress.isFollowing) this.#wake();
+      if (progress.isFollowing) this.#loop.wake();
       return;
     }
     const hasOtherNames = hasFormerSensors(push.device);
     if (this.#index.mayConcern(push.device.id, push.sensor.id, { hasOtherNames })) {
       progress.add(push);
-      this.#wake();
+      this.#loop.wake();
     } else if (progress.unconfirmed > limits.watchFollowStep && this.#isAtRest) {
       progress.confirm(this.#leadership.lease);
     }
   }
 
   get #isAtRest(): boolean {
-    return this.#running === undefined && this.#progress.isQueueEmpty && !this.#progress.isBehind;
-  }
-
-  #wake(): void {
-    if (this.#running !== undefined || this.#isClosed || this.#retry !== undefined) return;
-    clearTimeout(this.#alarmTimer);
-    this.#running = this.#run().finally(() => {
-      this.#running = undefined;
-      if (this.#isClosed || this.#retry !== undefined) return;
-      if (this.#hasWork()) this.#wake();
-      else this.#setAlarm();
-    });
-  }
-
-  /** Sets the timer for the next alarm or, while another process evaluates, for the next attempt to take its lease. */
-  #setAlarm(): void {
-    const waitMs = this.#leadership.lease === undefined ? limits.watchRetryMs : this.#alarms.waitMs;
-    if (waitMs === undefined) return;
-    this.#alarmTimer = setTimeout(() => this.#wake(), Math.min(waitMs, limits.watchAlarmMsMax));
-    this.#alarmTimer.unref();
-  }
-
-  #hasWork(): boolean {
-    return this.#progress.hasDatapoints || (this.#progress.isFollowing && this.#alarms.isDue);
-  }
-
-  /**
-   * Waits for more pushes, because a step costs as much as dozens of datapoints: until the next turn of the event
-   * loop, for the other pushes of the same commit; under constant load for `watchGatherMs`.
-   */
-  async #gather(): Promise<void> {
-    const isBusy = performance.now() - this.#idleSinceMs < limits.watchGatherMs;
-    if (!isBusy || this.#progress.isBehind) await nextLoopTurn();
-    else await new Promise<void>((resolve) => setTimeout(resolve, limits.watchGatherMs));
-  }
-
-  async #run(): Promise<void> {
-    await this.#gather();
-    try {
-      while (!this.#isClosed && (await this.#exclusively(() => this.#step()))) await nextLoopTurn();
-      this.#idleSinceMs = performance.now();
-    } catch (error) {
-      await this.#noteFailure(error);
-      await this.#exclusively(() => this.#discardUnstored());
-      if (!this.#isClosed) this.#tryAgain();
-    }
+    return !this.#loop.isRunning && this.#progress.isQueueEmpty && !this.#progress.isBehind;
   }
 
   async #noteFailure(error: unknown): Promise<void> {
     if (error instanceof LeaseLost) await this.#leadership.release();
     else this.#log.error({ err: error }, 'notifications could not be evaluated; they are evaluated again');
-  }
-
-  #tryAgain(): void {
-    const retry = Promise.withResolvers<void>();
-    const timer = setTimeout(retry.resolve, limits.watchRetryMs);
-    this.#retry = retry;
-    void retry.promise.then(() => {
-      clearTimeout(timer);
-      this.#retry = undefined;
-      this.#wake();
-    });
   }
 
   /** Runs one step; returns false when there was nothing to do. */
@@ -437,11 +378,5 @@ export class Watcher implements RuleChanges {
     } catch (error) {
       this.#log.error({ err: error }, 'the rules of notifications could not be read');
     }
-  }
-
-  #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => {});
-    return result;
   }
 }

@@ -4,6 +4,7 @@
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
 import type { SharedCounts } from '../../../domain/ports/shared-counts.ts';
+import { HeldLease } from '../../shared/held-lease.ts';
 import { LocalCounts } from './local-counts.ts';
 
 export class LocalCoordination implements Coordination {
@@ -24,7 +25,7 @@ export class LocalCoordination implements Coordination {
     try {
       const epoch = await this.#countEpoch(name);
       this.#epochs.set(name, epoch);
-      return new LocalLease({ name, epoch }, () => this.#held.delete(name));
+      return new HeldLease({ name, epoch }, async () => void this.#held.delete(name));
     } catch (error) {
       this.#held.delete(name);
       throw error;
@@ -38,34 +39,5 @@ export class LocalCoordination implements Coordination {
   /** False where the lease was taken with a greater epoch since. */
   isNewest({ name, epoch }: Fence): boolean {
     return epoch >= (this.#epochs.get(name) ?? 0);
-  }
-}
-
-class LocalLease implements Lease {
-  readonly name: LeaseName;
-  readonly epoch: number;
-  readonly #release: () => void;
-  readonly #ended = Promise.withResolvers<void>();
-  #isHeld = true;
-
-  constructor({ name, epoch }: Fence, release: () => void) {
-    this.name = name;
-    this.epoch = epoch;
-    this.#release = release;
-  }
-
-  get isHeld(): boolean {
-    return this.#isHeld;
-  }
-
-  get ended(): Promise<void> {
-    return this.#ended.promise;
-  }
-
-  async release(): Promise<void> {
-    if (!this.#isHeld) return;
-    this.#isHeld = false;
-    this.#release();
-    this.#ended.resolve();
   }
 }

@@ -5,6 +5,7 @@
 import { limits } from '../../../config/limits.ts';
 import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
 import type { SharedCounts } from '../../../domain/ports/shared-counts.ts';
+import { HeldLease } from '../../shared/held-lease.ts';
 import type { RegistryWriter } from '../registry/registry-writer.ts';
 
 const take = `INSERT INTO lease (name, holder, epoch) VALUES ($1, $2, 1)
@@ -39,7 +40,7 @@ export class PostgresCoordination implements Coordination {
     const epoch = rows[0]?.epoch;
     if (epoch === undefined) return undefined;
     this.#epochs.set(name, epoch);
-    return new PostgresLease({ name, epoch }, async () => {
+    return new HeldLease({ name, epoch }, async () => {
       await this.#writer.run((connection) => connection.query(give, [name, this.#node, epoch]));
     });
   }
@@ -51,39 +52,5 @@ export class PostgresCoordination implements Coordination {
   /** False where the lease was taken with a greater epoch since, as far as this process knows. */
   isNewest({ name, epoch }: Fence): boolean {
     return epoch >= (this.#epochs.get(name) ?? 0);
-  }
-}
-
-class PostgresLease implements Lease {
-  readonly name: LeaseName;
-  readonly epoch: number;
-  readonly #release: () => Promise<void>;
-  readonly #ended = Promise.withResolvers<void>();
-  #isHeld = true;
-
-  constructor({ name, epoch }: Fence, release: () => Promise<void>) {
-    this.name = name;
-    this.epoch = epoch;
-    this.#release = release;
-  }
-
-  get isHeld(): boolean {
-    return this.#isHeld;
-  }
-
-  get ended(): Promise<void> {
-    return this.#ended.promise;
-  }
-
-  async release(): Promise<void> {
-    if (!this.#isHeld) return;
-    this.#isHeld = false;
-    try {
-      await this.#release();
-    } catch {
-      // Where the database does not answer, the lease becomes free with the node's row.
-    } finally {
-      this.#ended.resolve();
-    }
   }
 }

@@ -1,18 +1,10 @@
-// The port Series on PostgreSQL: reads chunks and the head. Short reads are made on the main thread, long ones in the reader
-// thread, and chunks are changed in the store thread, so that ingest waits for none of them.
+// The port Series on PostgreSQL: what StepwiseSeries needs of the database, the last datapoints, and what removes or corrects.
+// Chunks are changed in the store thread, so that ingest does not wait for it.
 import { limits } from '../../../config/limits.ts';
-import { type Asker, assertThere } from '../../../domain/callers/asker.ts';
-import { loopTurns } from '../../../domain/callers/loop-turns.ts';
-import { datapointAt } from '../../../domain/datapoints/columns.ts';
+import type { Asker } from '../../../domain/callers/asker.ts';
 import type { ArrivedDatapoint } from '../../../domain/datapoints/datapoint.ts';
-import { serviceCaller } from '../../../domain/datapoints/ingest/writer-queue.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
-import type { ReadCounts } from '../../../domain/ports/engine.ts';
 import type {
-  AggregateQuery,
-  AggregateStep,
-  DownsampleQuery,
-  DownsampleStep,
   RangeQuery,
   RangeStep,
   Series,
@@ -23,9 +15,9 @@ import type {
   TextStep,
 } from '../../../domain/ports/series.ts';
 import type { Head } from '../../shared/head/head.ts';
-import { headPartFor, type NeededPart, wholeRange } from '../../shared/head/head-part.ts';
-import { keyOf } from '../../shared/log/log-entries.ts';
-import type { HeadPartRequest, LongReads } from '../../shared/reads/long-reads.ts';
+import { type HeadPart, wholeRange } from '../../shared/head/head-part.ts';
+import type { LongReads } from '../../shared/reads/long-reads.ts';
+import { StepwiseSeries } from '../../shared/reads/stepwise-series.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
 import { fromColumns } from '../database/value-column.ts';
 import type { LogFollower } from '../log/log-follower.ts';
@@ -52,58 +44,33 @@ interface SeriesParts {
   readonly edits: Pick<Series, 'remove' | 'correct'>;
 }
 
-export class PostgresSeries implements Series {
+export class PostgresSeries extends StepwiseSeries implements Series {
   readonly #parts: SeriesParts;
   readonly #steps: StepReader;
 
   constructor(parts: SeriesParts) {
+    super(parts);
     this.#parts = parts;
     const allocate = (bytes: number) => new Uint8Array(bytes);
     const query = <Row>(sql: string, parameters: readonly unknown[]) => parts.database.query<Row>(sql, parameters);
     this.#steps = new StepReader(query, { decodedBytesMax: limits.decodedBytesShortReads, allocate });
   }
 
-  /** What the reader thread has done and has to do. */
-  get reads(): ReadCounts {
-    return this.#parts.longReads;
+  protected async readRange(query: RangeQuery, part: HeadPart): Promise<RangeStep> {
+    return (await this.#steps.read({ kind: 'range', query, part })) as RangeStep;
   }
 
-  close(): Promise<void> {
-    return this.#parts.longReads.close();
+  protected async readText(query: TextQuery, part: HeadPart): Promise<TextStep> {
+    return (await this.#steps.read({ kind: 'text', query, part })) as TextStep;
   }
 
-  async range(query: RangeQuery, asker: Asker): Promise<RangeStep> {
-    const partOf = () => this.#partFor(query);
-    if (query.limit > limits.mainThreadReadRows) return this.#parts.longReads.ask('range', query, { asker, partOf });
-    await loopTurns.turn(asker.caller);
-    assertThere(asker);
-    return (await this.#steps.read({ kind: 'range', query, part: partOf().part })) as RangeStep;
-  }
-
-  async aggregate(query: AggregateQuery, asker: Asker): Promise<AggregateStep> {
-    return this.#parts.longReads.ask('aggregate', query, { asker, partOf: () => this.#partFor(query) });
-  }
-
-  async downsample(query: DownsampleQuery, asker: Asker): Promise<DownsampleStep> {
-    // The first step needs the whole range: it looks for the first and the last time.
-    const needed = query.open === undefined ? wholeRange(query) : query;
-    return this.#parts.longReads.ask('downsample', query, { asker, partOf: () => this.#partFor(needed) });
-  }
-
-  async text(query: TextQuery, asker: Asker): Promise<TextStep> {
-    const partOf = () => this.#partFor(query);
-    if (query.limit > limits.mainThreadReadRows) return this.#parts.longReads.ask('text', query, { asker, partOf });
-    await loopTurns.turn(asker.caller);
-    assertThere(asker);
-    return (await this.#steps.read({ kind: 'text', query, part: partOf().part })) as TextStep;
-  }
-
-  release(text: Uint8Array): void {
-    this.#parts.longReads.release(text);
+  protected async readLatest(sensor: SensorKey): Promise<ArrivedDatapoint | undefined> {
+    const [row] = await this.#latestRows([sensor]);
+    return row && toDatapoint(row);
   }
 
   count(range: SeriesRange, max: number): Promise<number> {
-    return this.#steps.count(range, this.#partFor(wholeRange(range)).part, max);
+    return this.#steps.count(range, this.partFor(wholeRange(range)).part, max);
   }
 
   async latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
@@ -115,34 +82,7 @@ export class PostgresSeries implements Series {
       else found.set(sensor, point);
     }
     if (sealed.length === 0) return found;
-    for (const row of await this.#readLatest(sealed)) found.set(row.sensor as SensorKey, toDatapoint(row));
-    return found;
-  }
-
-  async latestUpTo(sensor: SensorKey, seq: number): Promise<ArrivedDatapoint | undefined> {
-    const { head, follower } = this.#parts;
-    const logged = head.latestUpTo(sensor, seq);
-    if (logged !== undefined) return logged;
-    const [row] = await this.#readLatest([sensor]);
-    const latest = row && toDatapoint(row);
-    if (latest === undefined || latest.seq <= seq) return latest;
-    const kept = await follower.latestUpTo(sensor, seq);
-    if (kept !== undefined) return kept;
-    // Once sealed, a datapoint has no seq. Those received later than `seq` are recognised by their time of receiving,
-    // or by the rows kept for the watcher.
-    const receivedMs = (await follower.receivedMsOf(seq)) ?? Number.POSITIVE_INFINITY;
-    const later = await follower.countBehind(sensor, seq);
-    const query = { sensor, descending: true, limit: limits.readStepRows };
-    const { columns } = await this.range(query, { caller: serviceCaller });
-    let found: ArrivedDatapoint | undefined;
-    // From newest to oldest: of datapoints that look alike, the later ones are those behind `seq`.
-    for (let index = 0; index < columns.count; index++) {
-      const point = datapointAt(columns, index);
-      const count = later.get(keyOf(point)) ?? 0;
-      if (count > 0) later.set(keyOf(point), count - 1);
-      else if (point.receivedMs <= receivedMs && point.receivedMs > (found?.receivedMs ?? Number.NEGATIVE_INFINITY))
-        found = { ...point, seq };
-    }
+    for (const row of await this.#latestRows(sealed)) found.set(row.sensor as SensorKey, toDatapoint(row));
     return found;
   }
 
@@ -167,14 +107,7 @@ export class PostgresSeries implements Series {
     return new Map(rows.flatMap(({ sensor, at }) => (at === null ? [] : [[sensor as SensorKey, at] as const])));
   }
 
-  /** The part of the head that a read may need. */
-  #partFor(needed: NeededPart): HeadPartRequest {
-    const { head } = this.#parts;
-    const part = headPartFor(needed, head.partFor(needed));
-    return { part, isKept: head.isKept(part) };
-  }
-
-  #readLatest(sensors: readonly SensorKey[]): Promise<LatestRow[]> {
+  #latestRows(sensors: readonly SensorKey[]): Promise<LatestRow[]> {
     return this.#parts.database.query<LatestRow>(latestSql, [sensors]);
   }
 }

@@ -15,7 +15,7 @@ export interface EditWriter {
   /**
    * Changes stored datapoints, in steps among other commits; resolves when all is done. `done` is called synchronously
    * then, before later commits are handled; also before it rejects, where a part was done and the rest will be.
-   * @throws Refusal `storage`, `damaged` where a page of the database is: without a call of `done` nothing was changed.
+   * @throws Refusal `storage`, `damaged` where a page of the database is damaged. If `done` was not called, nothing was changed.
    */
   edit(order: EditOrder, done: (result: EditResult) => void): Promise<EditResult>;
 }

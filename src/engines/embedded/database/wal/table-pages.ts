@@ -48,7 +48,7 @@ function rootsIn(pages: PageSource): ReadonlyMap<string, number> {
 
 interface Row {
   readonly rowid: number;
-  /** As far as they lie on the page; blobs and the like as undefined. */
+  /** Columns whose content lies on this page; undefined for those on overflow pages, and for blobs. */
   readonly columns: readonly Column[];
 }
 

@@ -13,7 +13,7 @@ import { withinTime } from './time-guard.ts';
 type Sql = RawBuilder<SqlBool>;
 
 /**
- * @param valuesFor who asks, as far as they may know the values of devices; without it nobody may.
+ * @param valuesFor the devices whose values the caller may read; undefined: of none. Needed for filters on last values.
  * @throws Refusal `malformed` for fields that cannot be filtered by, and for invalid times.
  */
 export function deviceConditions(

@@ -13,7 +13,7 @@ import type {
 } from '../../../../domain/devices/setting.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
-import type { ActuatorSettingTable } from '../tables.ts';
+import type { ActuatorSettingTable } from './device-tables.ts';
 
 export class SqlActuatorSettingStore implements ActuatorSettingStore {
   readonly #registry: Registry;

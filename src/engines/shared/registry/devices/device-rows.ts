@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely';
 import type { Json } from '../../../../base/text/json.ts';
 import type { Actuator, ActuatorChange, ActuatorDraft, ValueType } from '../../../../domain/devices/actuator.ts';
 import { parseCalibration } from '../../../../domain/devices/calibration.ts';
-import type { Device } from '../../../../domain/devices/device.ts';
+import type { Device, DeviceChange } from '../../../../domain/devices/device.ts';
 import type { KindName, Sensor, SensorChange, SensorDraft } from '../../../../domain/devices/sensor.ts';
 import { SensorsWithFormer } from '../../../../domain/devices/sensors-with-former.ts';
 import type { Visibility } from '../../../../domain/permissions/visibility.ts';
@@ -15,7 +15,7 @@ import type {
   FormerSensorIdTable,
   SensorTable,
   ShareTable,
-} from '../tables.ts';
+} from './device-tables.ts';
 
 function toSensors(
   rows: readonly Selectable<SensorTable>[],
@@ -116,6 +116,21 @@ function toActuator(row: Selectable<ActuatorTable>): Actuator {
       validFor: row.valid_for,
     }),
   };
+}
+
+/** The columns that a change of a device sets; fields it does not name are left out. */
+export function deviceColumns(change: DeviceChange): Record<string, unknown> {
+  const columns: Record<string, unknown> = {};
+  const text = (json: Json | undefined) => (json === undefined ? null : JSON.stringify(json));
+  if ('gatewayId' in change) columns['gateway_id'] = change.gatewayId ?? null;
+  if ('name' in change) columns['name'] = change.name ?? null;
+  if ('domain' in change) columns['domain'] = change.domain ?? null;
+  if (change.visibility !== undefined) columns['visibility'] = change.visibility;
+  if ('location' in change) columns['location'] = text(change.location);
+  if ('meta' in change) columns['meta'] = text(change.meta);
+  if ('retentionDays' in change) columns['retention_days'] = change.retentionDays ?? null;
+  if ('deployed' in change) columns['deployed'] = change.deployed === undefined ? null : Number(change.deployed);
+  return columns;
 }
 
 /** The columns that a sensor's draft or change sets; fields it does not name are left out. */

@@ -1,6 +1,5 @@
 // Devices in the registry, with their sensors, actuators and shares.
 import { type Compilable, type Expression, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
-import type { Json } from '../../../../base/text/json.ts';
 import type { DeviceKey } from '../../../../domain/device-key.ts';
 import type { ActuatorChange, ActuatorDraft } from '../../../../domain/devices/actuator.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId } from '../../../../domain/devices/device.ts';
@@ -25,10 +24,10 @@ import { inheritedShares, isSharedGateway } from '../conditions/inherited-shares
 import { nearCondition, nearness } from '../conditions/near-condition.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
-import type { EntryType } from '../sql-dialect.ts';
-import type { DeviceTable } from '../tables.ts';
 import { settingStatements } from './actuator-setting-store.ts';
-import { actuatorColumns, sensorColumns, toDevice } from './device-rows.ts';
+import { insertActuators, insertSensors, replaceActuator, replaceSensor } from './device-parts.ts';
+import { actuatorColumns, deviceColumns, sensorColumns, toDevice } from './device-rows.ts';
+import type { DeviceTable } from './device-tables.ts';
 import { devicesByFormerIds, formerIdsOf } from './former-id-store.ts';
 
 export class SqlDeviceStore implements DeviceStore {
@@ -114,21 +113,19 @@ export class SqlDeviceStore implements DeviceStore {
   ): Promise<void> {
     const { id, sensors, actuators, ...fields } = draft;
     const insert = this.#db.insertInto('device').values({
-      ...(toColumns(fields) as { visibility: string }),
+      ...(deviceColumns(fields) as { visibility: string }),
       id,
       owner,
       date_created: atMs,
       date_modified: atMs,
     });
     const device = sql<number>`(SELECT key FROM device WHERE id = ${id})`;
-    const sensorRows = sensors.map((draft) => ({ ...sensorColumns(draft), id: draft.id }));
-    const actuatorRows = actuators.map((draft) => ({ ...actuatorColumns(draft), id: draft.id }));
     await this.#registry.write([
       // A former id that answers no longer may be taken.
       this.#db.deleteFrom('former_device_id').where('id', '=', id).where('until', '<=', ageMs),
       insert,
-      ...this.#insertParts(device, { table: 'sensor', columns: columnsOfSensor, rows: sensorRows }),
-      ...this.#insertParts(device, { table: 'actuator', columns: columnsOfActuator, rows: actuatorRows }),
+      ...insertSensors(this.#registry, device, sensors),
+      ...insertActuators(this.#registry, device, actuators),
     ]);
   }
 
@@ -137,7 +134,7 @@ export class SqlDeviceStore implements DeviceStore {
     change: DeviceChange,
     { onlyUnshared = false }: { readonly onlyUnshared?: boolean } = {},
   ): Promise<boolean> {
-    const mark = this.#mark(stamp, toColumns(change));
+    const mark = this.#mark(stamp, deviceColumns(change));
     const isConditional = onlyUnshared && change.gatewayId !== undefined;
     const condition = isSharedGateway(change.gatewayId ?? '');
     const [changed] = await this.#registry.write([isConditional ? mark.where(sql<SqlBool>`NOT ${condition}`) : mark]);
@@ -161,7 +158,7 @@ export class SqlDeviceStore implements DeviceStore {
     await this.#registry.write([
       // A former id that answers no longer may be taken.
       former.where('until', '<=', ageMs),
-      this.#insertSensor(sql.lit(device), draft),
+      replaceSensor(this.#registry, device, draft),
       this.#mark(stamp),
     ]);
   }
@@ -201,7 +198,7 @@ export class SqlDeviceStore implements DeviceStore {
   }
 
   async putActuator(stamp: ModificationStamp, draft: ActuatorDraft, setting?: NewSetting): Promise<void> {
-    const put = this.#insertActuator(sql.lit(stamp.device), draft);
+    const put = replaceActuator(this.#registry, stamp.device, draft);
     const itself = sql<number>`(SELECT key FROM actuator WHERE device = ${stamp.device} AND id = ${draft.id})`;
     const set = setting === undefined ? [] : this.#setting(stamp.device, itself, setting);
     await this.#registry.write([put, this.#mark(stamp), ...set]);
@@ -360,78 +357,11 @@ export class SqlDeviceStore implements DeviceStore {
       .where('key', '=', stamp.device);
   }
 
-  /** All parts of a new device in one statement: a device may have thousands, and each statement takes a place in the queue. */
-  #insertParts(
-    device: Expression<number>,
-    { table, columns, rows }: { table: 'sensor' | 'actuator'; columns: PartColumns; rows: readonly PartRow[] },
-  ): Compilable[] {
-    if (rows.length === 0) return [];
-    const names = Object.keys(columns);
-    const json = JSON.stringify(rows.map((row) => names.map((name) => row[name] ?? null)));
-    const entries = this.#registry.dialect.rows(sql`${json}`, columns);
-    const insert = sql`INSERT INTO ${sql.table(table)} (device, ${sql.join(names.map((name) => sql.ref(name)))})
-      SELECT ${device}, ${sql.join(names.map((name) => sql.ref(`entry.${name}`)))}
-      FROM ${entries} AS entry ORDER BY entry.position`;
-    return [{ compile: () => insert.compile(this.#db) }];
-  }
-
-  #insertSensor(device: Expression<number>, draft: SensorDraft): Compilable {
-    const columns = sensorColumns(draft);
-    const insert = this.#db
-      .insertInto('sensor')
-      .values({ ...columns, kind_name: draft.kindName, device, id: draft.id });
-    return insert.onConflict((conflict) =>
-      conflict.columns(['device', 'id']).doUpdateSet({ ...noDescription.sensor, ...columns }),
-    );
-  }
-
-  #insertActuator(device: Expression<number>, draft: ActuatorDraft): Compilable {
-    const columns = actuatorColumns(draft);
-    const insert = this.#db.insertInto('actuator').values({ ...columns, device, id: draft.id });
-    return insert.onConflict((conflict) =>
-      conflict.columns(['device', 'id']).doUpdateSet({ ...noDescription.actuator, ...columns }),
-    );
-  }
-
   #setting(device: DeviceKey, actuator: RawBuilder<number>, setting: NewSetting): Compilable[] {
     return settingStatements(device, actuator, setting).map((statement) => ({
       compile: () => statement.compile(this.#db),
     }));
   }
-}
-
-type PartRow = Readonly<Record<string, string | number | null>>;
-
-type PartColumns = Readonly<Record<string, EntryType>>;
-
-const columnsOfSensor: PartColumns = {
-  ...{ id: 'text', kind_name: 'text', name: 'text', kind: 'text', quantity_kind: 'text', unit: 'text' },
-  ...{ calib: 'text', meta: 'text', retention_days: 'integer' },
-};
-const columnsOfActuator: PartColumns = {
-  ...{ id: 'text', name: 'text', actuator_kind: 'text', value_type: 'text', value: 'text', meta: 'text' },
-  valid_for: 'integer',
-};
-
-// Posting an existing id replaces its whole description (contract 4), so fields that are not given are removed. The
-// datapoints of a sensor, their retention, and the value of an actuator are not part of the description.
-const noDescription = {
-  sensor: { name: null, kind: null, quantity_kind: null, unit: null, calib: null, meta: null },
-  actuator: { name: null, actuator_kind: null, value_type: null, meta: null, valid_for: null },
-};
-
-function toColumns(change: DeviceChange): Record<string, unknown> {
-  const columns: Record<string, unknown> = {};
-  const text = (json: Json | undefined) => (json === undefined ? null : JSON.stringify(json));
-  if ('gatewayId' in change) columns['gateway_id'] = change.gatewayId ?? null;
-  if ('name' in change) columns['name'] = change.name ?? null;
-  if ('domain' in change) columns['domain'] = change.domain ?? null;
-  if (change.visibility !== undefined) columns['visibility'] = change.visibility;
-  if ('location' in change) columns['location'] = text(change.location);
-  if ('meta' in change) columns['meta'] = text(change.meta);
-  if ('retentionDays' in change) columns['retention_days'] = change.retentionDays ?? null;
-  if ('deployed' in change) columns['deployed'] = change.deployed === undefined ? null : Number(change.deployed);
-  return columns;
 }
 
 /** SQL has no update without columns. */

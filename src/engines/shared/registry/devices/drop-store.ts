@@ -76,8 +76,8 @@ export class SqlDropStore implements DropStore {
       .limit(2)
       .execute();
     if (most === undefined) return 0;
-    // Removes as many as the owner has more than the next one; at least a tenth, because between two owners with equal
-    // numbers each drop would otherwise count all rows again.
+    // Removes the difference to the owner with the second most; at least a tenth, because with two owners of equal
+    // numbers all rows would be counted again for each drop.
     const removable = Math.max(most.count - (next?.count ?? 0), Math.ceil(most.count / 10));
     const oldest = db
       .selectFrom('drop_log')

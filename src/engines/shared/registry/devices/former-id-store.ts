@@ -1,4 +1,4 @@
-// Former ids in the registry, and what follows a device that is given another id.
+// Former ids in the registry, and the records that change when a device gets another id.
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import { limits } from '../../../../config/limits.ts';
 import type { DeviceKey } from '../../../../domain/device-key.ts';
@@ -19,7 +19,8 @@ import type { UserKey } from '../../../../domain/users/user.ts';
 import { audienceCondition } from '../conditions/audience.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
-import type { FormerDeviceIdTable, Tables } from '../tables.ts';
+import type { Tables } from '../tables.ts';
+import type { FormerDeviceIdTable } from './device-tables.ts';
 import { type NamingRow, NamingRows } from './naming-rows.ts';
 
 export class SqlFormerIdStore implements FormerIdStore {
@@ -57,8 +58,8 @@ export class SqlFormerIdStore implements FormerIdStore {
   }
 
   /**
-   * The id itself is changed last, so that each statement before it has the same condition: one that looked for the new id would also hold
-   * after another request has given the device that id.
+   * The id itself is changed last, so that all statements before it can have the same condition, on the present id. A condition on
+   * the new id would also hold after another request has given the device that id.
    */
   async #rename({ device, from, to, owner }: RenamedDevice, times: RenameTimes, naming: NamingRows) {
     const { atMs, ageMs, untilMs } = times;
@@ -67,9 +68,9 @@ export class SqlFormerIdStore implements FormerIdStore {
       (SELECT count(*) FROM former_device_id AS counted WHERE counted.device = ${device} AND counted.id <> ${from}))`;
     const changes = await this.#write([
       sql`DELETE FROM former_device_id WHERE device = ${device} AND until <= ${ageMs}`,
-      // A way back to a former id ends that one.
+      // Going back to a former id: it is the present id again.
       sql`DELETE FROM former_device_id WHERE id = ${to} AND (until <= ${ageMs} OR device = ${device}) AND ${isBefore}`,
-      // What is retained under the new id was of a device that is gone.
+      // Messages retained under the new id are of a device that no longer exists.
       sql`DELETE FROM mqtt_retained WHERE ${mayBe} AND topic IN (SELECT topic FROM ${topicsOf(device, to, to)} AS gone)`,
       sql`UPDATE mqtt_retained SET topic = moved.present FROM ${topicsOf(device, from, to)} AS moved
         WHERE mqtt_retained.topic = moved.topic AND ${mayBe}`,
@@ -95,13 +96,13 @@ export class SqlFormerIdStore implements FormerIdStore {
     const mayBe = sql`(${isBefore} AND (${others}) < ${sql.lit(formerSensorIdsMax)}
       AND (${others} AND counted.sensor = ${sensor}) < ${sql.lit(formerIdsMax)})`;
     const changes = await this.#write([
-      // Those of other sensors stay as long as there is room, because rules follow by them.
+      // Expired ones of other sensors stay as long as there is room, because rules find sensors by them.
       sql`DELETE FROM former_sensor_id WHERE device = ${device} AND until <= ${ageMs} AND (sensor = ${sensor}
         OR (SELECT count(*) FROM former_sensor_id AS counted WHERE counted.device = ${device}) >= ${sql.lit(formerSensorIdsMax)})`,
-      // A way back to a former id ends that one.
+      // Going back to a former id: it is the present id again.
       sql`DELETE FROM former_sensor_id WHERE device = ${device} AND id = ${to} AND (until <= ${ageMs} OR sensor = ${sensor})
         AND ${isBefore}`,
-      // What is retained under the new id was of a sensor that is gone.
+      // Messages retained under the new id are of a sensor that no longer exists.
       sql`DELETE FROM mqtt_retained WHERE ${mayBe} AND topic IN (SELECT topic FROM ${sensorTopicsOf(device, to, to)} AS gone)`,
       sql`UPDATE mqtt_retained SET topic = moved.present FROM ${sensorTopicsOf(device, from, to)} AS moved
         WHERE mqtt_retained.topic = moved.topic AND ${mayBe}`,
@@ -118,8 +119,8 @@ export class SqlFormerIdStore implements FormerIdStore {
   }
 
   /**
-   * Where keys, rules and projects of the device’s owner name it, or have the id in another text; of each no more than are
-   * counted. Found by indexes of the owner, on the thread for searches.
+   * The keys, rules and projects of the device’s owner whose texts contain the id, whether or not they mean the device; of each kind
+   * one more than may follow at most. Found by indexes of the owner, on the thread for searches.
    */
   async #findNaming({ from, owner }: RenamedDevice, asker: Asker): Promise<readonly FoundNaming[]> {
     const { contains } = this.#registry.dialect;

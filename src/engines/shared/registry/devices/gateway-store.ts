@@ -21,8 +21,8 @@ import { deviceScopes } from '../conditions/inherited-shares.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
-import type { GatewayTable } from '../tables.ts';
 import { type GivenScopes, scopesByUser } from './device-rows.ts';
+import type { GatewayTable } from './device-tables.ts';
 import { chargeStatements } from './handover-charges.ts';
 
 export class SqlGatewayStore implements GatewayStore {

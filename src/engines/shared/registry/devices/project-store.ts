@@ -16,8 +16,8 @@ import { audienceCondition, callerOf } from '../conditions/audience.ts';
 import { deviceScopes } from '../conditions/inherited-shares.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
-import type { ProjectTable } from '../tables.ts';
 import { scopesByUser } from './device-rows.ts';
+import type { ProjectTable } from './device-tables.ts';
 
 export class SqlProjectStore implements ProjectStore {
   readonly #registry: Registry;
