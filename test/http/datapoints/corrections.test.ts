@@ -1,9 +1,8 @@
 // Removing and correcting stored datapoints (contract 5): which go, what follows from it, and who may.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
-import { maintenance } from '../../../src/engines/open.ts';
 import { make, makeAll } from '../../support/api/calls.ts';
-import { query } from '../../support/database.ts';
+import { findingsIn, runSql } from '../../support/data.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -34,7 +33,7 @@ const values = async (of = s, more = '') => {
 const remove = async (parameters: string, as = 'owner') =>
   (await make(server, { as, call: `DELETE ${s}/values?${parameters}`, expect: 200 })).body;
 const lastValue = async () => (await server.call('owner', 'GET', s)).body.last_value;
-const findings = async () => (await maintenance.check(server.folder, () => {})).flatMap(({ findings: found }) => found);
+const findings = () => findingsIn(server.folder);
 
 for (const place of ['in the log', 'sealed'] as const) {
   suite(`what is ${place}`, () => {
@@ -219,16 +218,16 @@ test('it is in the audit log, moves date_modified, and is given back to who was 
   await pushDays(1, 2, 3, 4);
   await server.running.engine.seal();
   const modified = async () => (await server.call('owner', 'GET', d)).body.date_modified;
-  const charged = () => {
-    const sql = `SELECT total(datapoints) AS n FROM push_charge WHERE device = (SELECT key FROM device WHERE id = 'd${devices}')`;
-    return query(server.folder, sql)[0]?.['n'];
+  const charged = async () => {
+    const sql = `SELECT coalesce(sum(datapoints), 0) AS n FROM push_charge WHERE device = (SELECT key FROM device WHERE id = 'd${devices}')`;
+    return Number((await runSql(server.folder, sql))[0]?.['n']);
   };
   await server.restart({ DUNDUN_LOG_LEVEL: 'info' });
-  assert.equal(charged(), 4);
+  assert.equal(await charged(), 4);
   const before = await modified();
   server.clock.advance(5_000);
   await remove(`dateFrom=${day(1)}&dateTo=${day(2)}`);
-  assert.equal(charged(), 2);
+  assert.equal(await charged(), 2);
   assert.ok((await modified()) > before);
   await make(server, { as: 'owner', call: `PUT ${s}/values/${day(3)}`, json: { value: 5 }, expect: 204 });
   const told = server.logged.filter(({ msg }) => msg?.startsWith('audit: '));
