@@ -34,17 +34,19 @@ export async function openEngine(
 }
 
 /**
- * Opens the stores of the registry alone for a command-line verb, beside a running server or without one. The server
- * gets no announcement of changes: it reads users and secrets anew every second.
+ * Opens the stores of the registry alone for a command-line verb, beside a running server or without one. On PostgreSQL the server
+ * is told of changes; on a folder it is not: it reads users and secrets anew every second.
  */
 export async function openStores({ dataDir, databaseUrl }: EngineSettings): Promise<{
   readonly stores: RegistryStores;
   readonly coordination: Announcer;
   close(): Promise<void>;
 }> {
-  const { registry, close } = await (databaseUrl === undefined
-    ? openRegistryAlone(dataDir)
-    : (await postgres()).openPostgresRegistryAlone(databaseUrl));
+  if (databaseUrl !== undefined) {
+    const { registry, announcer, close } = await (await postgres()).openPostgresRegistryAlone(databaseUrl);
+    return { stores: sqlStores(registry, systemClock), coordination: announcer, close };
+  }
+  const { registry, close } = await openRegistryAlone(dataDir);
   const coordination = { announce: async () => {} };
   return { stores: sqlStores(registry, systemClock), coordination, close: async () => close() };
 }

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { runSql } from '../support/data.ts';
 import { setLimits } from '../support/limits.ts';
 import { properties } from '../support/properties.ts';
-import { withDatabase } from '../support/rows.ts';
 import { TestServer } from '../support/test-server.ts';
 
 let server: TestServer;
@@ -156,7 +156,11 @@ class Model {
     for (const rule of this.#rules.filter(({ isGone }) => !isGone)) {
       const { body } = await server.call('owner', 'GET', `/notifications/${rule.id}`);
       const lastMs = body.last_notification === undefined ? undefined : Date.parse(body.last_notification);
-      assert.deepEqual([body.times_sent, lastMs, messagesOf(rule.id)], [rule.fired, rule.lastMs, rule.fired], rule.id);
+      assert.deepEqual(
+        [body.times_sent, lastMs, await messagesOf(rule.id)],
+        [rule.fired, rule.lastMs, rule.fired],
+        rule.id,
+      );
     }
   }
 
@@ -317,7 +321,7 @@ function expression(lowerThan: number, above: number | undefined): string {
   return above === undefined ? `A<${lowerThan}` : `A<${lowerThan};B>${above}`;
 }
 
-function messagesOf(id: string): number {
-  const sql = 'SELECT count(*) AS n FROM message WHERE notification = (SELECT key FROM notification WHERE id = ?)';
-  return withDatabase(server.folder, (database) => Number(database.prepare(sql).get(id)?.['n']));
+async function messagesOf(id: string): Promise<number> {
+  const sql = `SELECT count(*) AS n FROM message WHERE notification = (SELECT key FROM notification WHERE id = '${id}')`;
+  return Number((await runSql(server.folder, sql))[0]?.['n']);
 }

@@ -305,7 +305,9 @@ test('right after a start nothing is kept for guests who may not have it, howeve
   );
 });
 
-test('a store of an earlier version with filters beyond the bounds starts, without them', async () => {
+// There was no earlier version on PostgreSQL, whose index takes no such filters.
+const onFolder = { skip: process.env['DUNDUN_TEST_ENGINE'] === 'postgres' && 'of the embedded engine' };
+test('a store of an earlier version with filters beyond the bounds starts, without them', onFolder, async () => {
   const { client } = await sign('owner', 'old', { clean: false });
   assert.deepEqual(await grantedOf(client, ['devices/d/#']), [1]);
   await client.end();

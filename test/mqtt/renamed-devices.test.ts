@@ -2,8 +2,8 @@
 // either hear it.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { runSql } from '../support/data.ts';
 import { Client, takeAll } from '../support/mqtt/mqtt-client.ts';
-import { withDatabase } from '../support/rows.ts';
 import { TestServer } from '../support/test-server.ts';
 
 let server: TestServer;
@@ -224,10 +224,7 @@ test('what was retained of an earlier device under the new id goes, and the coun
     await admin.end();
     return Number(messages.at(-1)?.payload);
   };
-  const stored = () =>
-    withDatabase(server.folder, (database) =>
-      Number(database.prepare('SELECT count(*) AS n FROM mqtt_retained').get()?.['n']),
-    );
+  const stored = async () => Number((await runSql(server.folder, 'SELECT count(*) AS n FROM mqtt_retained'))[0]?.['n']);
   await call('POST', '/devices', { json: { id: to, sensors: [{ id: 's' }] } });
   const retain = { qos: 1, retain: true } as const;
   await owner.publish(sensor(to), '{"value":1}', retain);
@@ -237,7 +234,7 @@ test('what was retained of an earlier device under the new id goes, and the coun
   await rename();
   await server.running.idle();
   server.clock.advance(10_000);
-  assert.equal(await counted(), stored());
+  assert.equal(await counted(), await stored());
   const client = await Client.connect(server, 'owner');
   await client.subscribe(sensor(to));
   assert.deepEqual(topicsOf((await takeAll(server, client))[0]), [`${sensor(to)} {"value":2}`]);

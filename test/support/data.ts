@@ -1,10 +1,14 @@
 // The data of a whole server in tests: a new folder, or with DUNDUN_TEST_ENGINE=postgres a database that goes by the name of
 // the folder, so that what is given the folder (people.ts, rows.ts) works with both.
+import pg from 'pg';
 import { randomIds } from '../../src/base/ids.ts';
+import type { Finding } from '../../src/domain/ports/maintenance.ts';
 import { openRegistryAlone } from '../../src/engines/embedded/open.ts';
+import { maintenance } from '../../src/engines/open.ts';
 import { openPostgresRegistryAlone } from '../../src/engines/postgres/open.ts';
 import type { Registry } from '../../src/engines/shared/registry/registry.ts';
 import { layDatabase, layEmptyDatabase, makeDatabase, openDatabase } from './database.ts';
+import { countDatapoints } from './rows.ts';
 
 const isOnPostgres = process.env['DUNDUN_TEST_ENGINE'] === 'postgres';
 
@@ -46,6 +50,48 @@ export async function runSql(folder: string, sql: string): Promise<Record<string
   } finally {
     database.close();
   }
+}
+
+/** Bytes, or a text, as SQL of what has the data. */
+export function bytesSql(folder: string, bytes: string | Uint8Array): string {
+  const hex = Buffer.from(bytes as Uint8Array).toString('hex');
+  return databaseOf(folder) === undefined ? `X'${hex}'` : `decode('${hex}', 'hex')`;
+}
+
+/** What the engine's own check finds wrong with the data; on PostgreSQL its own programs check, so nothing. */
+export async function findingsIn(folder: string): Promise<readonly Finding[]> {
+  if (databaseOf(folder) !== undefined) return [];
+  return (await maintenance.check(folder, () => {})).flatMap(({ findings }) => findings);
+}
+
+/** Datapoints that are kept, those of removed sensors included until they are purged. */
+export async function countStored(folder: string): Promise<number> {
+  if (databaseOf(folder) === undefined) return countDatapoints(folder);
+  return Number((await runSql(folder, countSql))[0]?.['n']);
+}
+
+/** In chunks, and in rows of the log that are not sealed. */
+const countSql = `SELECT (SELECT coalesce(sum(count), 0) FROM chunk) + (SELECT coalesce(sum(log.count), 0) FROM log
+  LEFT JOIN (SELECT CAST(one ->> 0 AS bigint) AS writer, CAST(one ->> 1 AS bigint) AS seq
+    FROM (SELECT positions FROM seal_pass WHERE is_whole = 1 ORDER BY number DESC LIMIT 1) AS pass,
+      jsonb_array_elements(CAST(positions AS jsonb)) AS one) AS sealed ON sealed.writer = log.writer
+  WHERE log.seq > coalesce(sealed.seq, 0)) AS n`;
+
+/** Has the data stand still, as a disk that does not answer: nothing is committed until the function that it gives is called. */
+export async function holdWrites(folder: string): Promise<() => Promise<void>> {
+  const url = databaseOf(folder);
+  if (url === undefined) {
+    const database = openDatabase(folder);
+    database.exec('BEGIN IMMEDIATE');
+    return async () => {
+      database.exec('ROLLBACK');
+      database.close();
+    };
+  }
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('BEGIN; SELECT 1 FROM log_writer FOR UPDATE');
+  return () => client.end();
 }
 
 const made = new Map<string, Promise<Buffer | string>>();

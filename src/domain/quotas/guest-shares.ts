@@ -18,6 +18,8 @@ export class GuestShares {
   readonly #clock: Clock;
   /** Amounts of work in progress, so that concurrent requests cannot exceed the share together. */
   readonly #pending = new Map<GuestQuotaKind, number>();
+  /** Amounts of all work that was done since the start. */
+  readonly #done = new Map<GuestQuotaKind, number>();
 
   constructor(parts: { readonly store: QuotaStore; readonly clock: Clock }) {
     this.#store = parts.store;
@@ -31,6 +33,8 @@ export class GuestShares {
   async take<T>(actor: Actor, amounts: GuestAmounts, work: () => Promise<T>): Promise<T> {
     const taken = actor.guest ? (Object.entries(amounts) as [GuestQuotaKind, number][]).filter(([, n]) => n > 0) : [];
     if (taken.length === 0) return work();
+    // What is done while the store is asked may not be in its answer.
+    const doneBefore = new Map(this.#done);
     const report = await this.#store.find(actor.key);
     const day = Math.floor(this.#clock.now() / dayMs);
     const { caller } = actor;
@@ -39,22 +43,25 @@ export class GuestShares {
     for (const [kind, amount] of taken) {
       const { used: stored = 0, limit = undefined } = report?.[kind] ?? {};
       if (limit === undefined) continue;
-      const used = stored + (this.#pending.get(kind) ?? 0);
+      const doneMeanwhile = (this.#done.get(kind) ?? 0) - (doneBefore.get(kind) ?? 0);
+      const used = stored + (this.#pending.get(kind) ?? 0) + doneMeanwhile;
       const held = heldOf(usage.on(day, kind), used);
       const isWhole = stored + amount > limit;
       if (!isWhole && held + amount > limit - used - amount + 1) throw shareRefusal(kind, used, limit);
     }
     for (const [kind, amount] of taken) {
       usage.add(day, kind, amount);
-      this.#addPending(kind, amount);
+      add(this.#pending, kind, amount);
     }
     try {
-      return await work();
+      const result = await work();
+      for (const [kind, amount] of taken) add(this.#done, kind, amount);
+      return result;
     } catch (error) {
       for (const [kind, amount] of taken) usage.add(day, kind, -amount);
       throw error;
     } finally {
-      for (const [kind, amount] of taken) this.#addPending(kind, -amount);
+      for (const [kind, amount] of taken) add(this.#pending, kind, -amount);
     }
   }
 
@@ -88,10 +95,10 @@ export class GuestShares {
       usage.add(day, kind, -Math.min(amount, usage.on(day, kind)));
     }
   }
+}
 
-  #addPending(kind: GuestQuotaKind, amount: number): void {
-    this.#pending.set(kind, (this.#pending.get(kind) ?? 0) + amount);
-  }
+function add(amounts: Map<GuestQuotaKind, number>, kind: GuestQuotaKind, amount: number): void {
+  amounts.set(kind, (amounts.get(kind) ?? 0) + amount);
 }
 
 /** What an address has at most: what it has taken today, but no more than all guests together use now. */

@@ -6,6 +6,7 @@ import type { Clock } from '../../base/time/clock.ts';
 import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import { sqlStores } from '../shared/registry/registry-stores.ts';
+import { Announcements } from './coordination/announcements.ts';
 import { Membership } from './coordination/membership.ts';
 import { PostgresCoordination } from './coordination/postgres-coordination.ts';
 import { PostgresCounts } from './coordination/postgres-counts.ts';
@@ -44,15 +45,18 @@ export async function openGround(url: string, { clock, log, ids = randomIds }: O
     const membership = await Membership.join(database, id);
     const writer = new RegistryWriter({ database, writer: id });
     const searches = new Searches(database);
+    // Membership lets one server run: who else tells something is a command.
+    const announcements = new Announcements({ database, writer, node: id, isAlone: () => true, log });
     const counts = new PostgresCounts({ database, writer, clock, databaseNowMs: membership.databaseNowMs });
     const registry = postgresRegistry({ database, writer, searches, onPurge: () => ground.onPurge() });
     const ground: Ground = {
       ...{ database, membership, writer, searches, registry },
       stores: sqlStores(registry, clock),
-      coordination: new PostgresCoordination({ node: id, writer, counts }),
+      coordination: new PostgresCoordination({ node: id, writer, counts, announcements }),
       onPurge: () => {},
       close: async () => {
         searches.close();
+        await announcements.close();
         await writer.close();
         await membership.close();
         await database.close();

@@ -24,6 +24,7 @@ import { LogState } from './log/log-state.ts';
 import { LogWriter } from './log/log-writer.ts';
 import { Receipts } from './log/receipts.ts';
 import { refusalOfWork } from './log/store.ts';
+import { LastValueDevices } from './reads/last-value-devices.ts';
 import { PostgresSeries } from './reads/series.ts';
 import { completeRemovals, DatapointEdits } from './sealing/datapoint-edits.ts';
 import { Purge } from './sealing/purge.ts';
@@ -55,6 +56,8 @@ export interface LogParts {
   readonly unsealedBytes: number;
   /** Called after sensors were removed: their datapoints are deleted. */
   purge(): void;
+  /** Finds the devices of a filter on last values. */
+  readonly lastValues: LastValueDevices;
   /** Brings the table `heard` up to date, before a search that uses it. */
   beforeLastSeen(): Promise<void>;
   close(): Promise<void>;
@@ -116,6 +119,7 @@ export async function openLog({ url, database, isNewest }: LogOptions): Promise<
       return head.rows * limits.sealedRowBytes + head.textChars * limits.sealedCharBytes;
     },
     purge: () => purge.begin(),
+    lastValues: new LastValueDevices({ database, state }),
     beforeLastSeen: () => heard.update(),
     close: async () => {
       // A database that does not answer is not waited for: what it has of the last commit is not acknowledged.

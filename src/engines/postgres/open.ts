@@ -1,6 +1,8 @@
 // Opens the engine on PostgreSQL: the ground, the log and its series, and puts them together.
 import { randomIds } from '../../base/ids.ts';
+import type { Announcer } from '../../domain/ports/coordination.ts';
 import type { Registry } from '../shared/registry/registry.ts';
+import { Announcements } from './coordination/announcements.ts';
 import { readRefusalOf } from './database/database-error.ts';
 import { migrate } from './database/migrate.ts';
 import { PostgresDatabase } from './database/postgres-database.ts';
@@ -31,7 +33,7 @@ export async function openPostgresEngine(url: string, options: OpenOptions): Pro
  */
 export async function openPostgresRegistryAlone(
   url: string,
-): Promise<{ readonly registry: Registry; close(): Promise<void> }> {
+): Promise<{ readonly registry: Registry; readonly announcer: Announcer; close(): Promise<void> }> {
   const database = new PostgresDatabase(url);
   try {
     await migrate(url);
@@ -39,12 +41,15 @@ export async function openPostgresRegistryAlone(
     await database.close();
     throw readRefusalOf(error);
   }
-  const writer = new RegistryWriter({ database, writer: `command ${randomIds.uuid()}` });
+  const name = `command ${randomIds.uuid()}`;
+  const writer = new RegistryWriter({ database, writer: name });
+  const announcer = new Announcements({ database, writer, node: name });
   const searches = new Searches(database);
   const close = async () => {
     searches.close();
+    await announcer.close();
     await writer.close();
     await database.close();
   };
-  return { registry: postgresRegistry({ database, writer, searches }), close };
+  return { registry: postgresRegistry({ database, writer, searches }), announcer, close };
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
-import { query } from '../../support/database.ts';
+import { runSql } from '../../support/data.ts';
 import { addUsers } from '../../support/people.ts';
 import { type Answer, TestServer } from '../../support/test-server.ts';
 
@@ -86,7 +86,7 @@ test('a removed sensor, and datapoints that are too old, are given back by their
   assert.equal(await used('bounded'), 40 * each);
   await server.call('bounded', 'DELETE', '/devices/shares/sensors/s');
   assert.equal(await used('bounded'), 10 * each);
-  const [row] = query(
+  const [row] = await runSql(
     server.folder,
     "SELECT sensor.key FROM sensor JOIN device ON device.key = sensor.device WHERE sensor.id = 't' AND device.id = 'shares'",
   );
@@ -126,9 +126,9 @@ test('a push without datapoints is charged to nobody', async () => {
   }
   await server.running.idle();
   const sql = "SELECT datapoints FROM push_charge WHERE device = (SELECT key FROM device WHERE id = 'empty')";
-  const charged = () => query(server.folder, sql).map(({ datapoints }) => datapoints);
-  assert.deepEqual(charged(), []);
+  const charged = async () => (await runSql(server.folder, sql)).map(({ datapoints }) => Number(datapoints));
+  assert.deepEqual(await charged(), []);
   assert.equal((await push('owner', 'empty', 3)).status, 204);
   await server.running.idle();
-  assert.deepEqual(charged(), [3]);
+  assert.deepEqual(await charged(), [3]);
 });

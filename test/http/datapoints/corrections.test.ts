@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';
-import { query } from '../../support/database.ts';
+import { runSql } from '../../support/data.ts';
 import { assertSound } from '../../support/sound-store.ts';
 import { TestServer } from '../../support/test-server.ts';
 
@@ -218,16 +218,16 @@ test('it is in the audit log, moves date_modified, and is given back to who was 
   await pushDays(1, 2, 3, 4);
   await server.running.engine.seal();
   const modified = async () => (await server.call('owner', 'GET', d)).body.date_modified;
-  const charged = () => {
-    const sql = `SELECT total(datapoints) AS n FROM push_charge WHERE device = (SELECT key FROM device WHERE id = 'd${devices}')`;
-    return query(server.folder, sql)[0]?.['n'];
+  const charged = async () => {
+    const sql = `SELECT coalesce(sum(datapoints), 0) AS n FROM push_charge WHERE device = (SELECT key FROM device WHERE id = 'd${devices}')`;
+    return Number((await runSql(server.folder, sql))[0]?.['n']);
   };
   await server.restart({ DUNDUN_LOG_LEVEL: 'info' });
-  assert.equal(charged(), 4);
+  assert.equal(await charged(), 4);
   const before = await modified();
   server.clock.advance(5_000);
   await remove(`dateFrom=${day(1)}&dateTo=${day(2)}`);
-  assert.equal(charged(), 2);
+  assert.equal(await charged(), 2);
   assert.ok((await modified()) > before);
   await make(server, { as: 'owner', call: `PUT ${s}/values/${day(3)}`, json: { value: 5 }, expect: 204 });
   const told = server.logged.filter(({ msg }) => msg?.startsWith('audit: '));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';
-import { countDatapoints } from '../../support/rows.ts';
+import { countStored } from '../../support/data.ts';
 import { type Carries, TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -176,11 +176,11 @@ suite('all or none:', () => {
   });
 
   test('30 000 datapoints with line feeds between them fit one request, one more is 413', async () => {
-    const stored = countDatapoints(server.folder);
+    const stored = await countStored(server.folder);
     const items = Array.from({ length: 30_000 }, (_, n) => `{"value":${n}.5,"timestamp":"2016-06-08T18:20:27.873Z"}`);
     const headers = { 'content-type': 'application/json' };
     await push({ body: `[${items.join(',\n')}]`, headers });
-    assert.equal(countDatapoints(server.folder), stored + 30_000);
+    assert.equal(await countStored(server.folder), stored + 30_000);
     await push({ body: `[${items.join(',')},\n{"value":0}]`, headers }, 413);
     const last = await read('?lastN=1');
     assert.equal(last[0].value, 29_999.5);

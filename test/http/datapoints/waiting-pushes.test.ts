@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
-import { openDatabase } from '../../support/database.ts';
+import { holdWrites } from '../../support/data.ts';
 import { Client, open, readAll } from '../../support/peers/http-connection.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
@@ -106,15 +106,13 @@ test('where the disk stands still, what waits too long is refused with Retry-Aft
   const late = await Client.connect(port);
   const token = await server.token('owner');
   Object.assign(limits, { pushWaitMsMax: 300 });
-  // As a disk that does not answer: takes the database's one right to write.
-  const database = openDatabase(server.folder);
-  database.exec('BEGIN IMMEDIATE');
+  // As a disk that does not answer.
+  const release = await holdWrites(server.folder);
   const values = Array.from({ length: 60 }, (_, value) => ({ value }));
   const taken = server.call('owner', 'POST', '/devices/still/sensors/s/values', { json: values });
   await until(async () => (await waitingDatapoints()) === 60);
   const refused = (await late.ask(requestOf('still', 1_000, token))) ?? '';
-  database.exec('ROLLBACK');
-  database.close();
+  await release();
   Object.assign(limits, changed);
   assert.match(refused, /^HTTP\/1\.1 503 /);
   assert.match(refused, /\r\nretry-after: \d+\r\n/i);

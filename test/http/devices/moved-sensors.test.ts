@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';
-import { query } from '../../support/database.ts';
+import { runSql } from '../../support/data.ts';
 import { assertSound } from '../../support/sound-store.ts';
 import { TestServer } from '../../support/test-server.ts';
 
@@ -116,13 +116,13 @@ test('who may: the owner of both, without an API key; admins between users', asy
   const { body: key } = await server.call('owner', 'POST', '/auth/keys', { json: { name: 'k' } });
   const headers = { authorization: `Bearer ${key.key}` };
   await make(server, { call: `PUT /devices/${from}/sensors/stays/device`, text: to, headers, expect: 403 });
-  const sensorsOf = (name: string) => {
-    const sql = `SELECT sensors AS n FROM usage JOIN user ON user.key = usage.user WHERE username = '${name}'`;
-    return Number(query(server.folder, sql)[0]?.['n']);
+  const sensorsOf = async (name: string) => {
+    const sql = `SELECT sensors AS n FROM usage JOIN "user" ON "user".key = usage."user" WHERE username = '${name}'`;
+    return Number((await runSql(server.folder, sql))[0]?.['n']);
   };
-  const before = [sensorsOf('owner'), sensorsOf('stranger')] as const;
+  const before = [await sensorsOf('owner'), await sensorsOf('stranger')] as const;
   await move(204, { as: 'admin', source: to, target: foreign });
-  assert.deepEqual([sensorsOf('owner'), sensorsOf('stranger')], [before[0] - 1, before[1] + 1]);
+  assert.deepEqual([await sensorsOf('owner'), await sensorsOf('stranger')], [before[0] - 1, before[1] + 1]);
   await assertSound(server);
 });
 
@@ -138,14 +138,13 @@ test('what was charged for its datapoints moves along, and arrays that were push
   await push(`${from}/sensors/stays`, 1);
   await server.running.engine.seal();
   await server.restart();
-  const charged = (id: string) =>
-    query(
-      server.folder,
-      `SELECT total(datapoints) AS n FROM push_charge WHERE device = (SELECT key FROM device WHERE id = '${id}')`,
-    )[0]?.['n'];
-  assert.deepEqual([charged(from), charged(to)], [4, 0]);
+  const charged = async (id: string) => {
+    const sql = `SELECT coalesce(sum(datapoints), 0) AS n FROM push_charge WHERE device = (SELECT key FROM device WHERE id = '${id}')`;
+    return Number((await runSql(server.folder, sql))[0]?.['n']);
+  };
+  assert.deepEqual([await charged(from), await charged(to)], [4, 0]);
   await move(204);
-  assert.deepEqual([charged(from), charged(to)], [1, 3]);
+  assert.deepEqual([await charged(from), await charged(to)], [1, 3]);
   await send(to);
   assert.deepEqual(await values(`${to}/sensors/s`), [1, 1, 2, 3]);
 });

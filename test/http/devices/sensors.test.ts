@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { make, makeAll } from '../../support/api/calls.ts';
-import { countDatapoints } from '../../support/rows.ts';
+import { countStored } from '../../support/data.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -73,7 +73,7 @@ test('the kind is read back under the name it was given by last', async () => {
 });
 
 test('a deleted sensor takes its datapoints along; one of its id begins empty', async () => {
-  const stored = countDatapoints(server.folder);
+  const stored = await countStored(server.folder);
   const readings = Array.from({ length: 50 }, (_, value) => ({ value }));
   await makeAll(server, [
     { as, call: `POST ${d}/sensors/s1/values`, json: readings, expect: 204 },
@@ -98,17 +98,17 @@ test('a deleted sensor takes its datapoints along; one of its id begins empty', 
 });
 
 test('datapoints of a removed sensor leave the disk, sealed or not, and after a restart too', async () => {
-  const stored = countDatapoints(server.folder);
+  const stored = await countStored(server.folder);
   const readings = Array.from({ length: 6000 }, (_, value) => ({ value }));
   await make(server, { as, call: `POST ${d}/sensors/s1/values`, json: readings, expect: 204 });
   await server.running.engine.seal();
   await make(server, { as, call: `POST ${d}/sensors/s1/values`, json: readings, expect: 204 });
-  assert.equal(countDatapoints(server.folder), stored + 12_000);
+  assert.equal(await countStored(server.folder), stored + 12_000);
   await make(server, { as, call: `DELETE ${d}`, expect: 204 });
   await server.restart();
   await purged(stored);
   await server.restart();
-  assert.equal(countDatapoints(server.folder), stored);
+  assert.equal(await countStored(server.folder), stored);
 });
 
 test('an unknown sensor is 404 and tells nothing more than its device does', async () => {
@@ -152,8 +152,8 @@ test('a sensor that is no good is refused, with the place named', async () => {
 
 /** Waits until housekeeping has left `expected` datapoints on disk; each round gives it one more turn. */
 async function purged(expected: number): Promise<void> {
-  for (let round = 0; round < 500 && countDatapoints(server.folder) !== expected; round++) {
+  for (let round = 0; round < 500 && (await countStored(server.folder)) !== expected; round++) {
     await server.running.engine.seal();
   }
-  assert.equal(countDatapoints(server.folder), expected);
+  assert.equal(await countStored(server.folder), expected);
 }

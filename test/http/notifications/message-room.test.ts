@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
 import { make } from '../../support/api/calls.ts';
-import { withDatabase } from '../../support/rows.ts';
+import { runSql } from '../../support/data.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -14,12 +14,11 @@ before(async () => {
 after(() => server.stop());
 
 const usernames = Array.from({ length: 1000 }, (_, n) => `u${n}`);
-const bytesOf = (author: string) =>
-  withDatabase(server.folder, (database) => {
-    const sql = `SELECT sum(octet_length(text)) AS bytes FROM message
-      WHERE author = (SELECT key FROM user WHERE username = ?)`;
-    return Number(database.prepare(sql).get(author)?.['bytes']);
-  });
+const bytesOf = async (author: string) => {
+  const sql = `SELECT sum(octet_length(text)) AS bytes FROM message
+    WHERE author = (SELECT key FROM "user" WHERE username = '${author}')`;
+  return Number((await runSql(server.folder, sql))[0]?.['bytes']);
+};
 
 test('long messages take a bounded room: the oldest go, and those of others stay', async () => {
   await make(server, {
@@ -30,10 +29,11 @@ test('long messages take a bounded room: the oldest go, and those of others stay
   });
   const json = { usernames, channels: ['none', 'email'], message: '語'.repeat(1300) };
   for (let n = 0; n < 4; n++) await make(server, { as: 'guest', call: 'POST /socials/batch', json, expect: 200 });
-  assert.ok(bytesOf('guest') <= limits.messagesBytesPerUserMax, `${bytesOf('guest')} bytes`);
+  const bytes = await bytesOf('guest');
+  assert.ok(bytes <= limits.messagesBytesPerUserMax, `${bytes} bytes`);
   const newest = await server.call('guest', 'GET', '/socials?limit=1');
   assert.equal(newest.body.length, 1);
-  assert.equal(bytesOf('owner'), 4);
+  assert.equal(await bytesOf('owner'), 4);
 });
 
 test('a firing that would send more text than one may records that, and sends nothing', async () => {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
-import { openDatabase } from '../../support/database.ts';
+import { runSql } from '../../support/data.ts';
 import { connectBytes, RawClient } from '../../support/mqtt/mqtt-raw.ts';
 import { TestServer } from '../../support/test-server.ts';
 
@@ -240,13 +240,12 @@ test('records that are older than the bounds are read, and edited in their other
   const sensors = Array.from({ length: 30 }, (_, n) => ({ id: `s${n}` }));
   await server.call('owner', 'POST', '/devices', { json: { id: 'older', sensors } });
   const older = JSON.stringify({ a: 'x'.repeat(60_000) });
-  const database = openDatabase(server.folder);
-  database.exec(`UPDATE device SET name = '${'n'.repeat(4_000)}', meta = '${older}' WHERE id = 'older'`);
-  database.exec(`UPDATE sensor SET meta = '${older}' WHERE device = (SELECT key FROM device WHERE id = 'older')`);
-  database.exec(
-    `UPDATE user SET username = '${'o'.repeat(128)}', folded = '${'o'.repeat(128)}' WHERE username = 'sharer'`,
+  const run = (sql: string) => runSql(server.folder, sql);
+  await run(`UPDATE device SET name = '${'n'.repeat(4_000)}', meta = '${older}' WHERE id = 'older'`);
+  await run(`UPDATE sensor SET meta = '${older}' WHERE device = (SELECT key FROM device WHERE id = 'older')`);
+  await run(
+    `UPDATE "user" SET username = '${'o'.repeat(128)}', folded = '${'o'.repeat(128)}' WHERE username = 'sharer'`,
   );
-  database.close();
   await server.restart();
   const { body } = await server.call('owner', 'GET', '/devices/older');
   assert.equal(body.name.length, 4_000);

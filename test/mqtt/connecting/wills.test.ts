@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, mock, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
-import { openDatabase } from '../../support/database.ts';
+import { bytesSql, databaseOf, runSql } from '../../support/data.ts';
 import { RawClient } from '../../support/mqtt/mqtt-raw.ts';
 import { addUsers, setPassword } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
@@ -161,13 +161,13 @@ suite('over a stop of the server', () => {
 
   test('the wills that a crash left are published by the next run, each in the name of who left it', async () => {
     const id = await makeDevice();
-    leaveWill({ clientId: 'crashed', user: await keyOf('owner'), ...willOf(id) });
-    leaveWill({
+    await leaveWill({ clientId: 'crashed', user: await keyOf('owner'), ...willOf(id) });
+    await leaveWill({
       clientId: 'crashed-too',
       user: await keyOf('stranger'),
       ...willOf(id, { payload: '{"value":"stranger"}' }),
     });
-    leaveWill({ clientId: 'crashed-as-well', user: 4711, ...willOf(id, { payload: '{"value":"nobody"}' }) });
+    await leaveWill({ clientId: 'crashed-as-well', user: 4711, ...willOf(id, { payload: '{"value":"nobody"}' }) });
     await server.restart();
     // Somebody else has the client id by now; the will is not theirs.
     const other = await connect('owner', { clientId: 'crashed-too' });
@@ -227,13 +227,14 @@ async function keyOf(username: string): Promise<number> {
 }
 
 /** As a run that crashed leaves it. */
-function leaveWill(row: Will & { readonly clientId: string; readonly user: number }): void {
-  const database = openDatabase(server.folder);
-  const columns = 'client_id, broker_id, user, topic, payload, qos, retain';
-  database
-    .prepare(`INSERT INTO mqtt_will (${columns}) VALUES (?, 'an earlier run', ?, ?, ?, ?, 0)`)
-    .run(row.clientId, row.user, row.topic, row.payload, row.qos);
-  database.close();
+async function leaveWill(row: Will & { readonly clientId: string; readonly user: number }): Promise<void> {
+  const { clientId, user, topic, payload, qos } = row;
+  const retain = databaseOf(server.folder) === undefined ? '0' : 'false';
+  await runSql(
+    server.folder,
+    `INSERT INTO mqtt_will (client_id, broker_id, "user", topic, payload, qos, retain) VALUES
+      ('${clientId}', 'an earlier run', ${user}, '${topic}', ${bytesSql(server.folder, payload)}, ${qos}, ${retain})`,
+  );
 }
 
 async function publishOldWills(): Promise<void> {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { createDatabase, withoutPostgres } from '../../support/postgres.ts';
-import { type Dundun, login, runVerb, startDundun } from '../../support/process.ts';
+import { call, type Dundun, login, runVerb, startDundun, withLimits } from '../../support/process.ts';
 
 suite('the command line on PostgreSQL', { skip: withoutPostgres }, () => {
   let settings: { readonly DUNDUN_DATABASE_URL: string };
@@ -11,7 +11,8 @@ suite('the command line on PostgreSQL', { skip: withoutPostgres }, () => {
 
   before(async () => {
     settings = { DUNDUN_DATABASE_URL: await createDatabase() };
-    dundun = await startDundun({ settings });
+    // What the server knows of users it does not read anew by itself: it has to be told.
+    dundun = await startDundun(withLimits({ userFreshMs: 3_600_000 }, settings));
   });
   after(() => dundun?.stop());
 
@@ -19,6 +20,16 @@ suite('the command line on PostgreSQL', { skip: withoutPostgres }, () => {
     const added = await runVerb(['user', 'add', 'ana', '--password-stdin'], { settings, input: 'talking drum\n' });
     assert.equal(added.code, 0, added.stderr);
     assert.equal(typeof (await login(dundun, 'ana', 'talking drum')), 'string');
+  });
+
+  test('what it changes holds in the running server before it ends', async () => {
+    const token = await login(dundun, 'ana', 'talking drum');
+    assert.equal((await call(dundun, '/api/v2/users/me', { token: String(token) })).status, 200);
+    const set = await runVerb(['user', 'password', 'ana', '--password-stdin'], { settings, input: 'other drum\n' });
+    assert.equal(set.code, 0, set.stderr);
+    assert.equal((await call(dundun, '/api/v2/users/me', { token: String(token) })).status, 401);
+    assert.equal(await login(dundun, 'ana', 'talking drum'), 401);
+    assert.equal(typeof (await login(dundun, 'ana', 'other drum')), 'string');
   });
 
   for (const verb of [['backup', 'file'], ['restore', 'file'], ['check'], ['check', '--forget-damaged']]) {

@@ -82,8 +82,6 @@ async function postgresScript(): Promise<string> {
   });
   database.close();
   const withinTime = 'CREATE FUNCTION within_time() RETURNS integer IMMUTABLE LANGUAGE sql RETURN 1;';
-  const lastValuesMeet =
-    'CREATE FUNCTION last_values_meet(bigint, text) RETURNS integer IMMUTABLE LANGUAGE sql RETURN 1;';
   const prepared = [...said].map((sql, number) => `PREPARE statement_${number} AS ${sql};`);
-  return [...created, withinTime, lastValuesMeet, ...prepared, ''].join('\n');
+  return [...created, withinTime, ...prepared, ''].join('\n');
 }

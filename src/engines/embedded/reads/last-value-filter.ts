@@ -9,7 +9,14 @@ import { parseCalibration } from '../../../domain/devices/calibration.ts';
 import { NumberTable } from '../../shared/head/number-table.ts';
 import type { LogPiece } from '../../shared/log/log-piece.ts';
 import { noSensor } from '../../shared/log/no-sensor.ts';
-import { LastDatapoint, type LastValueTest, parseLastValueTests } from '../../shared/registry/conditions/last-value.ts';
+import {
+  areMet,
+  LastDatapoint,
+  type LastValueTest,
+  metBy,
+  metByNumber,
+  parseLastValueTests,
+} from '../../shared/registry/conditions/last-value.ts';
 import { fromColumn, type ValueColumn } from '../database/value-column.ts';
 import { readLogFromEnd } from '../log/log.ts';
 
@@ -81,7 +88,7 @@ export class LastValueFilter {
       met |= this.#metBy(row);
     }
     if (looked === 0) this.#checkTime();
-    return this.#tests.every(({ isNegated }, index) => ((met & (1 << index)) !== 0) !== isNegated);
+    return areMet(this.#tests, met);
   }
 
   #metBy([sensor, calib, at, stamped, received, value]: SensorRow): number {
@@ -94,22 +101,11 @@ export class LastValueFilter {
         timestampMs: stamped === 1 ? (at as number) : undefined,
         receivedMs: received,
       });
-    let met = point instanceof LastDatapoint ? metBy(this.#tests, point) : point.met;
+    const met = point instanceof LastDatapoint ? metBy(this.#tests, point) : point.met;
     if (Number.isNaN(point.number)) return met;
     const calibration = calib === null ? undefined : parseCalibration(JSON.parse(calib), '/calib');
-    for (const [index, test] of this.#tests.entries())
-      if (test.isOfWhole && test.meetsNumber(point.number, calibration)) met |= 1 << index;
-    return met;
+    return met | metByNumber(this.#tests, point.number, calibration);
   }
-}
-
-/** Which tests the datapoint meets, but for those of a number, which may be calibrated. */
-function metBy(tests: readonly LastValueTest[], point: LastDatapoint): number {
-  const isNumber = !Number.isNaN(point.number);
-  let met = 0;
-  for (const [index, test] of tests.entries())
-    if (!(isNumber && test.isOfWhole) && test.meets(point)) met |= 1 << index;
-  return met;
 }
 
 /** Which last datapoints of the log meet which test. */

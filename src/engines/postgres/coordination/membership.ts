@@ -8,7 +8,12 @@ import { locks } from '../database/advisory-locks.ts';
 import type { OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
 
 /** Rows of nodes that ended without a word, and what they held. Whoever has the lock is alone. */
-const forgetOthers = `DELETE FROM node WHERE id <> $1;`;
+const forgetOthers = 'DELETE FROM node WHERE id <> $1';
+/** What was announced is stored, and is read by whoever comes now. */
+const forgetAnnouncements = 'DELETE FROM announcement';
+const joinSql = `INSERT INTO node (id, followed)
+  SELECT $1, CASE WHEN is_called THEN last_value ELSE 0 END FROM announcement_seq_seq
+  RETURNING CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now`;
 const forgetWriters = 'DELETE FROM registry_writer WHERE writer <> $1';
 
 export class Membership {
@@ -45,10 +50,8 @@ export class Membership {
     }
     await connection.query(forgetOthers, [id]);
     await connection.query(forgetWriters, [id]);
-    const { rows } = await connection.query<{ now: number }>(
-      'INSERT INTO node (id) VALUES ($1) RETURNING CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now',
-      [id],
-    );
+    await connection.query(forgetAnnouncements);
+    const { rows } = await connection.query<{ now: number }>(joinSql, [id]);
     return new Membership({ id, database, connection, databaseNowMs: rows[0]?.now ?? 0 });
   }
 

@@ -1,12 +1,14 @@
 // Leases as rows of the database. A lease belongs to a node; one whose node is not there any more, or was not renewed for some
 // seconds by the clock of the database, is free. Epochs grow over restarts. Whoever writes under a lease has its epoch compared in
-// the same transaction (registry-writer.ts). Membership lets one server run, so nobody has to be told of changes yet.
+// the same transaction (registry-writer.ts).
 
 import { limits } from '../../../config/limits.ts';
+import type { Announcement, AnnouncementHandlers } from '../../../domain/ports/announcement.ts';
 import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
 import type { SharedCounts } from '../../../domain/ports/shared-counts.ts';
 import { HeldLease } from '../../shared/held-lease.ts';
 import type { RegistryWriter } from '../registry/registry-writer.ts';
+import type { Announcements } from './announcements.ts';
 
 const take = `INSERT INTO lease (name, holder, epoch) VALUES ($1, $2, 1)
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = lease.epoch + 1
@@ -20,16 +22,19 @@ export class PostgresCoordination implements Coordination {
   readonly counts: SharedCounts;
   readonly #node: string;
   readonly #writer: Pick<RegistryWriter, 'run'>;
+  readonly #announcements: Announcements;
   readonly #epochs = new Map<LeaseName, number>();
 
   constructor(parts: {
     readonly node: string;
     readonly writer: Pick<RegistryWriter, 'run'>;
     readonly counts: SharedCounts;
+    readonly announcements: Announcements;
   }) {
     this.#node = parts.node;
     this.#writer = parts.writer;
     this.counts = parts.counts;
+    this.#announcements = parts.announcements;
   }
 
   async acquire(name: LeaseName): Promise<Lease | undefined> {
@@ -45,9 +50,13 @@ export class PostgresCoordination implements Coordination {
     });
   }
 
-  async announce(): Promise<void> {}
+  announce(announcement: Announcement): Promise<void> {
+    return this.#announcements.announce(announcement);
+  }
 
-  listen(): void {}
+  listen(handlers: AnnouncementHandlers): void {
+    this.#announcements.listen(handlers);
+  }
 
   /** False where the lease was taken with a greater epoch since, as far as this process knows. */
   isNewest({ name, epoch }: Fence): boolean {

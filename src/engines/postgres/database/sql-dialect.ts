@@ -1,6 +1,7 @@
 // What PostgreSQL says in words of its own for the stores of the registry.
 import { type SqlBool, sql } from 'kysely';
 import type { EntryType, JsonValue, Sql, SqlDialect } from '../../shared/registry/sql-dialect.ts';
+import { AskedLastValues } from './asked-last-values.ts';
 
 export const postgresDialect: SqlDialect = {
   rows(json, columns) {
@@ -26,8 +27,12 @@ export const postgresDialect: SqlDialect = {
   contains: (column, text) => sql`${column} ILIKE ${`%${text.replaceAll(/[%_\\]/g, '\\$&')}%`} ESCAPE '\\'`,
   greater: (one, other) => sql`greatest(${one}, ${other})`,
   withoutIndex: (value) => value,
-  // No function of the server: last values lie in the head of each node. Refused by searches.ts until there is one.
-  lastValuesMeet: (deviceKey, tests) => sql<SqlBool>`(last_values_meet(${deviceKey}, ${tests}) = 1)`,
+  // No function of the server: registry/searches.ts puts a list of devices in place of the parameter.
+  lastValuesMeet(deviceKey, tests) {
+    const asked = new AskedLastValues(tests);
+    const isListed = sql<SqlBool>`(${deviceKey} = ANY (CAST(${asked} AS bigint[])))`;
+    return asked.listsOthers ? sql<SqlBool>`(NOT ${isListed})` : isListed;
+  },
   // The table `heard` is brought up to date before each search that asks (registry/searches.ts).
   lastSeenMs: (deviceKey) => sql`coalesce((SELECT max(heard.received) FROM sensor
     INNER JOIN heard ON heard.sensor = sensor.key WHERE sensor.device = ${deviceKey}), 0)`,

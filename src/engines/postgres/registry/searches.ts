@@ -4,6 +4,7 @@ import { limits } from '../../../config/limits.ts';
 import type { SearchOptions } from '../../shared/registry/registry.ts';
 import { SearchQueue, searchTooLong } from '../../shared/registry/search-queue.ts';
 import { stoppingRefusal } from '../../shared/write-failure.ts';
+import { AskedLastValues } from '../database/asked-last-values.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
 import type { RegistryStatement } from './registry-writer.ts';
 
@@ -15,7 +16,7 @@ interface Search extends SearchOptions, RegistryStatement {
 const queryCanceled = '57014';
 
 function noValues(): Refusal {
-  return new Refusal('malformed', 'On PostgreSQL values cannot be filtered by yet. Filter by other fields.');
+  return new Refusal('malformed', 'Values cannot be filtered by where no server runs. Filter by other fields.');
 }
 
 export class Searches {
@@ -26,6 +27,11 @@ export class Searches {
   /** Called before a search that asks when devices were last seen; brings the table `heard` up to date. */
   beforeLastSeen: () => Promise<void> = async () => {};
 
+  /** Finds the keys of the devices that a filter on last values lists; they take the place of its parameter. */
+  devicesOf: (asked: AskedLastValues) => Promise<readonly number[]> = async () => {
+    throw noValues();
+  };
+
   constructor(database: PostgresDatabase) {
     this.#database = database;
   }
@@ -33,8 +39,6 @@ export class Searches {
   /** @throws Refusal `busy` when too many wait, the search took too long, or its asker has gone; `storage`. */
   run(query: RegistryStatement, options: SearchOptions): Promise<readonly unknown[]> {
     if (this.#isClosed) return Promise.reject(stoppingRefusal());
-    // What the head has is no table of the server (sql-dialect.ts).
-    if (query.sql.includes('last_values_meet(')) return Promise.reject(noValues());
     return new Promise((resolve, reject) => {
       this.#waiting.assertRoom(options.caller);
       this.#waiting.add({ ...query, ...options, resolve, reject });
@@ -61,7 +65,10 @@ export class Searches {
   async #search({ sql, parameters, resolve, reject }: Search): Promise<void> {
     try {
       if (sql.includes('heard.received')) await this.beforeLastSeen();
-      resolve(await this.#database.search(sql, parameters));
+      const known = await Promise.all(
+        parameters.map((one) => (one instanceof AskedLastValues ? this.devicesOf(one) : one)),
+      );
+      resolve(await this.#database.search(sql, known));
     } catch (error) {
       reject((error as { code?: string }).code === queryCanceled ? searchTooLong() : (error as Error));
     }

@@ -84,6 +84,32 @@ export function parseLastValueTests(asked: string): readonly LastValueTest[] {
   });
 }
 
+/** Which tests the datapoint meets, bit n for test n, but for those of a number, which may be calibrated. */
+export function metBy(tests: readonly LastValueTest[], point: LastDatapoint): number {
+  const isNumber = !Number.isNaN(point.number);
+  let met = 0;
+  for (const [index, test] of tests.entries())
+    if (!(isNumber && test.isOfWhole) && test.meets(point)) met |= 1 << index;
+  return met;
+}
+
+/** Which tests of whole values the number meets. */
+export function metByNumber(
+  tests: readonly LastValueTest[],
+  number: number,
+  calibration: Calibration | undefined,
+): number {
+  let met = 0;
+  for (const [index, test] of tests.entries())
+    if (test.isOfWhole && test.meetsNumber(number, calibration)) met |= 1 << index;
+  return met;
+}
+
+/** @param met the tests that any of the device's sensors meets. */
+export function areMet(tests: readonly LastValueTest[], met: number): boolean {
+  return tests.every(({ isNegated }, index) => ((met & (1 << index)) !== 0) !== isNegated);
+}
+
 function assertField(condition: Condition, fields: string): void {
   const [, , field = '', ...deeper] = condition.path;
   if (times.includes(field) && deeper.length === 0) condition.values.forEach(toMilliseconds);

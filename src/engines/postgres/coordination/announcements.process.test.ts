@@ -1,0 +1,157 @@
+// Announcements between processes: here two in one, each with its own connections and its own row of `node`.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, suite, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { setLimits } from '../../../../test/support/limits.ts';
+import { createDatabase, dropDatabase, withoutPostgres } from '../../../../test/support/postgres.ts';
+import { until } from '../../../../test/support/until.ts';
+import { Refusal } from '../../../base/refusal.ts';
+import type { Announcement, AnnouncementHandlers } from '../../../domain/ports/announcement.ts';
+import { PostgresDatabase } from '../database/postgres-database.ts';
+import { RegistryWriter } from '../registry/registry-writer.ts';
+import { Announcements } from './announcements.ts';
+
+/** A process with its own connections; `take` is what it does on each announcement. */
+class Process {
+  readonly database: PostgresDatabase;
+  readonly writer: RegistryWriter;
+  readonly announcements: Announcements;
+  readonly heard: Announcement[] = [];
+  take: (announcement: Announcement) => Promise<void> = async () => {};
+
+  constructor(url: string, node: string) {
+    this.database = new PostgresDatabase(url);
+    this.writer = new RegistryWriter({ database: this.database, writer: node });
+    this.announcements = new Announcements({ database: this.database, writer: this.writer, node });
+  }
+
+  listen(): void {
+    const handler = async (announcement: Announcement) => {
+      await this.take(announcement);
+      this.heard.push(announcement);
+    };
+    this.announcements.listen(new Proxy({}, { get: () => handler }) as AnnouncementHandlers);
+  }
+
+  async close(): Promise<void> {
+    await this.announcements.close();
+    await this.writer.close();
+    await this.database.close();
+  }
+}
+
+const changed = (device: string): Announcement => ({ kind: 'device-changed', device });
+
+suite('announcements between processes on PostgreSQL', { skip: withoutPostgres }, () => {
+  setLimits({ announcementPollMs: 200, announcementMsMax: 3_000, announcementsAtOnce: 7 });
+  let url: string;
+  let one: Process;
+  let two: Process;
+
+  const renew = () => two.database.query("UPDATE node SET renewed = now() + interval '1 hour'");
+
+  before(async () => {
+    url = await createDatabase();
+    one = new Process(url, 'one');
+    two = new Process(url, 'two');
+    await one.database.query(
+      "INSERT INTO node (id, renewed) SELECT unnest(ARRAY['one', 'two']), now() + interval '1 hour'",
+    );
+    one.listen();
+    two.listen();
+  });
+  afterEach(() => {
+    for (const process of [one, two]) {
+      process.heard.length = 0;
+      process.take = async () => {};
+    }
+  });
+  after(async () => {
+    await one?.close();
+    await two?.close();
+    await dropDatabase(url);
+  });
+
+  test('whoever announces waits until the other has applied it, and does not hear it', async () => {
+    let isApplied = false;
+    two.take = async () => {
+      await pause(50);
+      isApplied = true;
+    };
+    await one.announcements.announce(changed('d'));
+    assert.equal(isApplied, true);
+    assert.deepEqual([one.heard, two.heard], [[], [changed('d')]]);
+    await until(async () => (await one.database.query('SELECT 1 FROM announcement')).length === 0);
+  });
+
+  test('many at once are heard once each, those of one process in their order', async () => {
+    const [ofOne, ofTwo] = ['one', 'two'].map((node) => Array.from({ length: 60 }, (_, n) => changed(`${node}-${n}`)));
+    await Promise.all([
+      ...(ofOne ?? []).map((one_) => one.announcements.announce(one_)),
+      ...(ofTwo ?? []).map((one_) => two.announcements.announce(one_)),
+    ]);
+    assert.deepEqual([one.heard, two.heard], [ofTwo, ofOne]);
+  });
+
+  test('what a message says, bytes and all, arrives as it was', async () => {
+    const announcement: Announcement = {
+      ...{ kind: 'actuator-set', device: 'd', actuator: 'a', valueJson: '1', setting: undefined },
+      original: { payload: Buffer.from([0, 255, 10]), bytes: 3, qos: 1, retain: true, user: 7 },
+    };
+    await one.announcements.announce(announcement);
+    const [heard] = two.heard;
+    assert.ok(heard?.kind === 'actuator-set');
+    assert.deepEqual([...(heard.original?.payload ?? [])], [0, 255, 10]);
+    assert.deepEqual({ ...heard.original, payload: 0 }, { ...announcement.original, payload: 0 });
+  });
+
+  test('a refusal of another process comes back, and the next announcement is heard', async () => {
+    two.take = async () => {
+      throw new Refusal('exists', 'It is the client id of somebody else.');
+    };
+    const reserved = { kind: 'client-id-reserved', clientId: 'c', user: 1 } as const;
+    await assert.rejects(one.announcements.announce(reserved), {
+      code: 'exists',
+      message: 'It is the client id of somebody else.',
+    });
+    two.take = async () => {};
+    await one.announcements.announce(changed('next'));
+    assert.deepEqual(two.heard, [changed('next')]);
+  });
+
+  test('what could not be applied is tried again, and nothing of it twice', async () => {
+    let failures = 2;
+    two.take = async (announcement) => {
+      if (announcement.kind !== 'device-changed' || announcement.device !== 'b' || failures === 0) return;
+      failures -= 1;
+      throw new Error('the storage is away');
+    };
+    await Promise.all(['a', 'b', 'c'].map((device) => one.announcements.announce(changed(device))));
+    assert.deepEqual(two.heard, ['a', 'b', 'c'].map(changed));
+  });
+
+  test('a listener whose connection is ended again and again misses nothing', async () => {
+    let isOver = false;
+    const ending = (async () => {
+      while (!isOver) {
+        await one.database.query(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dundun announcements'",
+        );
+        await pause(20);
+      }
+    })();
+    const all = Array.from({ length: 10 }, (_, n) => changed(`${n}`));
+    for (const announcement of all) await one.announcements.announce(announcement);
+    isOver = true;
+    await ending;
+    assert.deepEqual(two.heard, all);
+  });
+
+  test('nobody waits for a process that is dead, and one that lives and does not answer is told of', async () => {
+    two.take = () => new Promise(() => {});
+    await assert.rejects(one.announcements.announce(changed('d')), { code: 'storage', message: /another server/ });
+    await one.database.query("UPDATE node SET renewed = now() - interval '1 hour' WHERE id = 'two'");
+    await one.announcements.announce(changed('e'));
+    await renew();
+  });
+});

@@ -1,0 +1,200 @@
+// Announcements between the processes of a database: rows that each process reads in their order and applies, one after the other, and
+// then says so in its row of `node`. NOTIFY is a hint that there are some; a look every second finds those of which the hint was
+// lost. Who announces waits until every living process has said so.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '../../../base/log.ts';
+import { isTransient, Refusal, type RefusalCode } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
+import type { Announcement, AnnouncementHandlers } from '../../../domain/ports/announcement.ts';
+import { stoppingRefusal } from '../../shared/write-failure.ts';
+import type { OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
+import type { RegistryWriter } from '../registry/registry-writer.ts';
+import { announcementOf, textOf } from './announcement-text.ts';
+
+interface AnnouncementRow {
+  readonly seq: number;
+  readonly body: string;
+}
+
+interface AnnouncementsParts {
+  readonly database: PostgresDatabase;
+  readonly writer: Pick<RegistryWriter, 'run'>;
+  /** The row of this process in `node`; a command has none. */
+  readonly node: string;
+  /** Whether no other server can be on the database. */
+  readonly isAlone?: () => boolean;
+  readonly log?: Log | undefined;
+}
+
+type AnyHandler = (announcement: Announcement) => Promise<void>;
+
+export class Announcements {
+  readonly #parts: AnnouncementsParts;
+  readonly #closing = new AbortController();
+  #handlers: AnnouncementHandlers | undefined;
+  #connection: OwnConnection | undefined;
+  #running: Promise<void> | undefined;
+  #isWanted = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: AnnouncementsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Resolves when every other living process has applied it.
+   * @throws Refusal of the process that refused it; `storage` where it is not known in time that all have applied it.
+   */
+  async announce(announcement: Announcement): Promise<void> {
+    const { database, writer, node, isAlone } = this.#parts;
+    if (isAlone?.() === true) return;
+    const { rows } = await writer.run((connection) =>
+      connection.query<{ seq: number }>(addSql, [node, textOf(announcement)]),
+    );
+    const seq = rows[0]?.seq;
+    if (seq === undefined) return;
+    try {
+      await database.query(`SELECT pg_notify('${channel}', '')`).catch(() => {});
+      await this.#untilFollowed(seq);
+    } finally {
+      // Whoever has not applied it yet still must.
+      void database.query(removeSql, [seq]).catch(() => {});
+    }
+  }
+
+  /** Begins to apply what others announce. */
+  listen(handlers: AnnouncementHandlers): void {
+    this.#handlers = handlers;
+    void this.#listen();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    // What a handler waits for may never come about any more.
+    await Promise.race([this.#running, delay(limits.postgresEndMs, undefined, { ref: false })]);
+    await this.#connection?.close();
+  }
+
+  async #untilFollowed(seq: number): Promise<void> {
+    const { database, node } = this.#parts;
+    const endMs = performance.now() + limits.announcementMsMax;
+    for (let waitMs = announcePollMsMin; ; waitMs = Math.min(2 * waitMs, limits.announcementPollMs)) {
+      const [row] = await database.query<{ missing: number; refusal: string | null }>(followedSql, [seq, node]);
+      if (row !== undefined && row.missing === 0) {
+        if (row.refusal !== null) throw refusalOf(row.refusal);
+        return;
+      }
+      if (this.#closing.signal.aborted) throw stoppingRefusal();
+      if (performance.now() > endMs) throw notFollowed();
+      await delay(waitMs, undefined, { ref: false });
+    }
+  }
+
+  /** Keeps a connection that hears the hints, until this process stops. */
+  async #listen(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        const connection = await this.#parts.database.connectAgain('announcements');
+        this.#connection = connection;
+        if (signal.aborted) return await connection.close();
+        connection.onNotification = () => this.#follow();
+        await connection.query(`LISTEN ${channel}`);
+        // What came before it listened.
+        this.#follow();
+        await connection.lost;
+      } catch {
+        // Lost at once, or the database is closed.
+        await delay(limits.postgresRetryMsMin, undefined, { signal, ref: false }).catch(() => {});
+      }
+    }
+  }
+
+  #follow(): void {
+    this.#isWanted = true;
+    if (this.#closing.signal.aborted) return;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#isWanted) this.#follow();
+      else this.#lookLater();
+    });
+  }
+
+  #lookLater(): void {
+    clearTimeout(this.#timer);
+    if (this.#closing.signal.aborted) return;
+    this.#timer = setTimeout(() => this.#follow(), limits.announcementPollMs).unref();
+  }
+
+  async #run(): Promise<void> {
+    this.#isWanted = false;
+    const { database, node, log } = this.#parts;
+    try {
+      for (;;) {
+        const rows = await database.query<AnnouncementRow>(nextSql, [node, limits.announcementsAtOnce]);
+        if (rows.length === 0) return;
+        await this.#applyAll(rows);
+      }
+    } catch (error) {
+      log?.warn({ err: error }, 'announcements of other servers could not be applied; they are tried again');
+    }
+  }
+
+  /** Says how far it came, whether all could be applied or not. */
+  async #applyAll(rows: readonly AnnouncementRow[]): Promise<void> {
+    const { database, node } = this.#parts;
+    let applied: number | undefined;
+    try {
+      for (const row of rows) {
+        await this.#apply(row);
+        applied = row.seq;
+      }
+    } finally {
+      if (applied !== undefined) await database.query(followSql, [node, applied]);
+    }
+  }
+
+  /** @throws whatever is no refusal: then it is not applied. */
+  async #apply({ seq, body }: AnnouncementRow): Promise<void> {
+    const announcement = announcementOf(body);
+    try {
+      await (this.#handlers?.[announcement.kind] as AnyHandler | undefined)?.(announcement);
+    } catch (error) {
+      if (!(error instanceof Refusal) || isTransient(error)) throw error;
+      const { code, message } = error;
+      await this.#parts.database.query(refuseSql, [seq, JSON.stringify({ code, message })]);
+    }
+  }
+}
+
+const channel = 'dundun_announcement';
+/** Milliseconds until the first look whether others have applied an announcement. */
+const announcePollMsMin = 1;
+
+/** Where there is somebody to hear it: who joins later reads what is stored already. */
+const addSql = `INSERT INTO announcement (node, body) SELECT CAST($1 AS text), CAST($2 AS text)
+  WHERE EXISTS (SELECT 1 FROM node WHERE id <> $1) RETURNING seq`;
+const living = `renewed > clock_timestamp() - make_interval(secs => ${limits.nodeDeadMs / 1000})`;
+const followedSql = `SELECT (SELECT count(*) FROM node WHERE id <> $2 AND followed < $1 AND ${living}) AS missing,
+  (SELECT refusal FROM announcement WHERE seq = $1) AS refusal`;
+/** Of those that have not applied it, the living still will, and the dead have to read everything anew. */
+const removeSql = `DELETE FROM announcement WHERE seq = $1
+  AND NOT EXISTS (SELECT 1 FROM node WHERE id <> announcement.node AND followed < $1 AND ${living})`;
+const nextSql = `SELECT seq, body FROM announcement WHERE node <> $1
+  AND seq > (SELECT followed FROM node WHERE id = $1) ORDER BY seq LIMIT $2`;
+const followSql = 'UPDATE node SET followed = $2 WHERE id = $1';
+const refuseSql = 'UPDATE announcement SET refusal = $2 WHERE seq = $1';
+
+function refusalOf(text: string): Error {
+  const { code, message } = JSON.parse(text) as { readonly code: RefusalCode; readonly message: string };
+  return new Refusal(code, message);
+}
+
+function notFollowed(): Error {
+  return new Refusal(
+    'storage',
+    'The change is stored, but another server has not said in time that it knows of it. Look before you send the request again.',
+    { retryAfterS: limits.storageRetryAfterS },
+  );
+}
