@@ -30,8 +30,11 @@ async function addDevice(id: string, { as = 'owner' as As, visibility = 'private
   await make(server, { as, call: 'POST /devices', json: { id, visibility, ...parts }, expect: 204 });
 }
 
-const rename = (expect: number, { as = 'owner' as As, id = from, into = to } = {}) =>
-  make(server, { as, call: `PUT /devices/${id}/id`, text: into, expect });
+const rename = (expect: number, { as = 'owner' as As, id = from, into = to } = {}) => {
+  // Former ids are told in the order of their times.
+  server.clock.advance(1);
+  return make(server, { as, call: `PUT /devices/${id}/id`, text: into, expect });
+};
 const push = (id: string, value: number, expect = 204, as: As = 'owner') =>
   make(server, { as, call: `POST /devices/${id}/sensors/s/values`, json: { value }, expect });
 const values = async (id: string) =>
