@@ -1,5 +1,5 @@
 // Defines the verbs of the command line: `serve`, `config`, `user`, `secret`, `import`, `export`, `backup`,
-// `restore`, `check`. Each has its --help. A verb's code is loaded only when the verb is called, because loading the
+// `restore`, `check`, `nodes`. Each has its --help. A verb's code is loaded only when the verb is called, because loading the
 // server's code takes longer than most other verbs run.
 import { Command } from 'commander';
 import { addTransferVerbs } from './transfer-verbs.ts';
@@ -183,4 +183,17 @@ of that span give what else there is. Run it as the account of the service; besi
 Example: dundun check /var/lib/dundun || mail -s 'dundun check' admin@example.org`,
     )
     .action(async (place, options) => (await import('./check-command.ts')).check(place, options));
+  program
+    .command('nodes')
+    .description('list the servers on a PostgreSQL database: whether they live, and what they hold')
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      `
+A server that has been silent for five seconds is dead: what it held goes to others. Connections are those of all servers
+and commands, by the part that has them.
+
+Example: DUNDUN_DATABASE_URL=postgres://… dundun nodes`,
+    )
+    .action(async (options) => (await import('./nodes-command.ts')).listNodes(options));
 }

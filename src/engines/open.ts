@@ -1,9 +1,11 @@
 // The one door to the engines: opens the one that the settings name. Nothing above imports another file of this folder.
 import type { Log } from '../base/log.ts';
+import { Refusal } from '../base/refusal.ts';
 import { type Clock, systemClock } from '../base/time/clock.ts';
 import type { Announcer } from '../domain/ports/coordination.ts';
 import type { Engine } from '../domain/ports/engine.ts';
 import type { DataLocation, Maintenance } from '../domain/ports/maintenance.ts';
+import type { NodesReport } from '../domain/ports/nodes-report.ts';
 import type { RegistryStores } from '../domain/ports/registry-stores.ts';
 import { makeBackup } from './embedded/backup/make-backup.ts';
 import { restoreBackup } from './embedded/backup/restore-backup.ts';
@@ -49,6 +51,16 @@ export async function openStores({ dataDir, databaseUrl }: EngineSettings): Prom
   const { registry, close } = await openRegistryAlone(dataDir);
   const coordination = { announce: async () => {} };
   return { stores: sqlStores(registry, systemClock), coordination, close: async () => close() };
+}
+
+/** @throws Refusal `conflict` where the data are in a folder: one server has it, and no row. */
+export async function readNodes({ databaseUrl }: EngineSettings): Promise<NodesReport> {
+  if (databaseUrl === undefined)
+    throw new Refusal(
+      'conflict',
+      'The data are in a folder, which one server uses at a time. Servers on PostgreSQL are listed.',
+    );
+  return (await import('./postgres/coordination/nodes-report.ts')).readNodes(databaseUrl);
 }
 
 /** Where the engine of the settings has its data, for `maintenance`. */

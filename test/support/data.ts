@@ -52,6 +52,12 @@ export async function runSql(folder: string, sql: string): Promise<Record<string
   }
 }
 
+/** Counts outlive a restart on PostgreSQL, and have its time: what the test's clock went ahead of it meanwhile has passed for them. */
+export async function ageCounts(folder: string, ms: number): Promise<void> {
+  if (databaseOf(folder) === undefined) return;
+  await runSql(folder, `UPDATE shared_count SET since = since - (${ms}), last = last - (${ms})`);
+}
+
 /** Bytes, or a text, as SQL of what has the data. */
 export function bytesSql(folder: string, bytes: string | Uint8Array): string {
   const hex = Buffer.from(bytes as Uint8Array).toString('hex');

@@ -105,7 +105,7 @@ export class PostgresServer {
     const all = {
       listen_addresses: '',
       unix_socket_directories: this.folder,
-      max_connections: '100',
+      max_connections: '300',
       shared_buffers: '32MB',
       log_min_messages: 'fatal',
       ...fast,

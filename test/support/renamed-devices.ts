@@ -38,8 +38,11 @@ class RenamedDevices {
     await make(this.server, { as, call: 'POST /devices', json: { id, visibility, ...parts }, expect: 204 });
   };
 
-  rename = (expect: number, { as = 'owner' as As, id = this.from, into = this.to } = {}) =>
-    make(this.server, { as, call: `PUT /devices/${id}/id`, text: into, expect });
+  rename = (expect: number, { as = 'owner' as As, id = this.from, into = this.to } = {}) => {
+    // Former ids are told in the order of their times.
+    this.server.clock.advance(1);
+    return make(this.server, { as, call: `PUT /devices/${id}/id`, text: into, expect });
+  };
 
   push = (id: string, value: number, expect = 204, as: As = 'owner') =>
     make(this.server, { as, call: `POST /devices/${id}/sensors/s/values`, json: { value }, expect });

@@ -16,7 +16,7 @@ import { databaseFile } from '../../src/engines/embedded/database/connection.ts'
 import type { DashboardFiles } from '../../src/http/dashboard/dashboard-files.ts';
 import { type RunningServer, readBuiltDashboard, type ServerOverrides, startServer } from '../../src/server.ts';
 import { type ApiDocument, documentedAnswers } from './api/documented-answers.ts';
-import { crashDatabaseOf, databaseOf, dataSettings, removeData } from './data.ts';
+import { ageCounts, crashDatabaseOf, databaseOf, dataSettings, removeData } from './data.ts';
 import { openDatabase } from './database.ts';
 import { type As, layPeople, password } from './people.ts';
 import { readPostgresRows } from './postgres-rows.ts';
@@ -77,6 +77,8 @@ export class TestServer {
   readonly #tokens = new Map<As, { readonly token: string; readonly goodUntilMs: number }>();
   readonly #rows: RowsReader;
   #running: RunningServer | undefined;
+  /** The clock of the test and that of the machine when the server began. */
+  #begun = { elapsedMs: 0, realMs: 0 };
 
   private constructor(folder: string, settings: Env, overrides: ServerOverrides) {
     this.folder = folder;
@@ -224,6 +226,9 @@ export class TestServer {
       ...this.#settings,
       ...settings,
     };
+    const realMs = performance.now();
+    await ageCounts(this.folder, this.clock.elapsedMs() - this.#begun.elapsedMs - (realMs - this.#begun.realMs));
+    this.#begun = { elapsedMs: this.clock.elapsedMs(), realMs };
     const level = this.#settings['DUNDUN_LOG_LEVEL'] ?? 'error';
     const log = pino({ level, base: null }, { write: (line: string) => this.#note(line) });
     this.#running = await startServer(parseConfig(env), {

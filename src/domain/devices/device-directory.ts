@@ -27,12 +27,17 @@ interface DevicePart {
   readonly sensor?: SensorId | undefined;
 }
 
+/** Looks for a device whose id changes meanwhile, until it is taken for unknown. */
+const lookUpsMax = 10;
+
 export class DeviceDirectory {
   readonly #devices: LoadingCache<DeviceId, Device>;
   readonly #formerIds: LoadingCache<DeviceId, FormerDeviceId>;
   readonly #ages: Clock;
   /** Ids of devices that are being given another, and those that they get. Bounded by the queue of statements. */
   readonly #renaming = new Set<DeviceId>();
+  /** How often a device was given another id, or began to be. */
+  #renames = 0;
   /**
    * Devices and sensors whose removal by this process is in progress: `device` or `device/sensor`. Bounded by the
    * queue of statements.
@@ -118,8 +123,15 @@ export class DeviceDirectory {
   /** The device; undefined where it does not exist or is being removed. */
   async find(id: DeviceId): Promise<Device | undefined> {
     if (this.#isLeaving(id)) return undefined;
-    const device = this.peek(id) ?? (await this.#devices.find(id)) ?? (await this.#findFormer(id));
-    return device === undefined || this.#isLeaving(device.id) ? undefined : device;
+    for (let attempt = 1; ; attempt++) {
+      const renames = this.#renames;
+      const wasRenaming = this.#renaming.has(id);
+      const device = this.peek(id) ?? (await this.#devices.find(id)) ?? (await this.#findFormer(id));
+      if (device !== undefined) return this.#isLeaving(device.id) ? undefined : device;
+      // Between the two looks the id may have become the present one, or a former one.
+      const isSure = !wasRenaming && renames === this.#renames;
+      if (isSure || attempt === lookUpsMax) return undefined;
+    }
   }
 
   /**
@@ -222,6 +234,7 @@ export class DeviceDirectory {
     // Both, until all that is in memory has followed: a removal meanwhile would be known by one of them alone, and what is
     // pushed by the other be lost.
     for (const each of [id, to]) this.#renaming.add(each);
+    this.#renames += 1;
     try {
       return await write();
     } finally {

@@ -24,6 +24,8 @@ export class PushAccount {
   day = 0;
   dayDatapoints = 0;
   dayMax = Number.POSITIVE_INFINITY;
+  /** How often it was read from the store, or began to be. */
+  loads = 0;
 
   constructor(options: { readonly isShared: boolean }) {
     this.isShared = options.isShared;

@@ -31,6 +31,8 @@ export class PushCharges {
   #due: PushCharge[] = [];
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** Accounts that are being read. */
+  readonly #loading = new Set<Promise<void>>();
 
   constructor(parts: {
     readonly store: QuotaStore;
@@ -112,10 +114,10 @@ export class PushCharges {
     for (const [, allowance] of this.#allowances.entries()) allowance.forget();
   }
 
-  /** Reloads the limits of a user after an admin has changed them. */
-  refresh(user: UserKey): void {
+  /** Reloads the limits of a user after an admin has changed them; resolves when they hold. */
+  async refresh(user: UserKey): Promise<void> {
     const account = this.#accounts.get(user);
-    if (account !== undefined) void this.#load(user, account);
+    if (account !== undefined) await this.#load(user, account);
   }
 
   /** Stores all amounts that are counted so far. */
@@ -124,7 +126,8 @@ export class PushCharges {
     this.#timer = undefined;
     const due = this.#due;
     this.#due = [];
-    this.#writing = this.#writing.then(() => this.#write(due));
+    // What is being read must not have in it what is written now: it would count twice.
+    this.#writing = this.#writing.then(() => Promise.all(this.#loading)).then(() => this.#write(due));
     await this.#writing;
   }
 
@@ -168,10 +171,20 @@ export class PushCharges {
   }
 
   async #load(user: UserKey, account: PushAccount): Promise<void> {
+    const loaded = this.#read(user, account);
+    this.#loading.add(loaded);
+    await loaded;
+    this.#loading.delete(loaded);
+  }
+
+  async #read(user: UserKey, account: PushAccount): Promise<void> {
+    account.loads += 1;
+    const { loads } = account;
     const before = account.usedBytes;
     const beforeDay = account.dayDatapoints;
     const report = await this.#store.find(user).catch(() => undefined);
-    if (report === undefined) return;
+    // A later look may have its answer earlier.
+    if (report === undefined || account.loads !== loads) return;
     const { datapoint_bytes: bytes, datapoints_per_day: daily } = report;
     account.usedBytes = bytes.used + (account.usedBytes - before);
     account.bytesMax = bytes.limit ?? Number.POSITIVE_INFINITY;

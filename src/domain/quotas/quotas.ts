@@ -16,7 +16,7 @@ export class Quotas {
   readonly #permissions: Permissions;
   readonly #coordination: Announcer;
   readonly #log: Log;
-  readonly #listeners: ((user: UserKey) => void)[] = [];
+  readonly #listeners: ((user: UserKey) => void | Promise<void>)[] = [];
 
   constructor(parts: {
     readonly store: QuotaStore;
@@ -90,17 +90,17 @@ export class Quotas {
       { admin: actor.username, username: user.username, quotas: exceptions },
       'quotas of a user were set',
     );
-    this.apply(user.key);
+    await this.apply(user.key);
     await this.#coordination.announce({ kind: 'quotas-changed', user: user.key });
   }
 
-  /** Tells the listeners that the quotas of a user were set. */
-  apply(user: UserKey): void {
-    for (const listener of this.#listeners) listener(user);
+  /** Tells the listeners that the quotas of a user were set; resolves when they hold. */
+  async apply(user: UserKey): Promise<void> {
+    await Promise.all(this.#listeners.map((listener) => listener(user)));
   }
 
   /** Registers a listener that is called after the quotas of a user were set. */
-  onChange(listener: (user: UserKey) => void): void {
+  onChange(listener: (user: UserKey) => void | Promise<void>): void {
     this.#listeners.push(listener);
   }
 

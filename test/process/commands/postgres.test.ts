@@ -2,8 +2,9 @@
 // their work there.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { createDatabase, withoutPostgres } from '../../support/postgres.ts';
-import { call, type Dundun, login, runVerb, startDundun, withLimits } from '../../support/process.ts';
+import type { NodesReport } from '../../../src/domain/ports/nodes-report.ts';
+import { createDatabase, sharedServer, withoutPostgres } from '../../support/postgres.ts';
+import { call, type Dundun, login, makeFolder, runVerb, startDundun, withLimits } from '../../support/process.ts';
 
 suite('the command line on PostgreSQL', { skip: withoutPostgres }, () => {
   let settings: { readonly DUNDUN_DATABASE_URL: string };
@@ -30,6 +31,32 @@ suite('the command line on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.equal((await call(dundun, '/api/v2/users/me', { token: String(token) })).status, 401);
     assert.equal(await login(dundun, 'ana', 'talking drum'), 401);
     assert.equal(typeof (await login(dundun, 'ana', 'other drum')), 'string');
+  });
+
+  test('lists the server with what it holds, one that is silent, and the connections; of a folder it lists none', async () => {
+    const listed = async () => {
+      const { code, stdout, stderr } = await runVerb(['nodes', '--json'], { settings });
+      assert.equal(code, 0, stderr);
+      return JSON.parse(stdout) as NodesReport;
+    };
+    const { nodes, connections } = await listed();
+    const [node] = nodes;
+    assert.ok(nodes.length === 1 && node !== undefined);
+    assert.deepEqual([node.isAlive, node.behind, node.leases.includes('outbox')], [true, 0, true]);
+    assert.ok(node.startedMs <= Date.now() && Date.now() - node.startedMs < 600_000);
+    for (const name of ['log', 'node', 'mqtt'])
+      assert.equal(connections.find((one) => one.name === name)?.count, 1, name);
+    await (await sharedServer()).query(
+      settings.DUNDUN_DATABASE_URL,
+      "INSERT INTO node (id, renewed) VALUES ('gone', now() - interval '1 minute')",
+    );
+    assert.equal((await listed()).nodes.find(({ id }) => id === 'gone')?.isAlive, false);
+    const { stdout } = await runVerb(['nodes'], { settings });
+    assert.match(stdout, /alive, since .*\n {2}holds: .*outbox/);
+    assert.match(stdout, /gone {2}silent for 6\d s/);
+    const inFolder = await runVerb(['nodes'], { settings: { DUNDUN_DATA_DIR: makeFolder() } });
+    assert.equal(inFolder.code, 1);
+    assert.match(inFolder.stderr, /The data are in a folder/);
   });
 
   for (const verb of [['backup', 'file'], ['restore', 'file'], ['check'], ['check', '--forget-damaged']]) {
