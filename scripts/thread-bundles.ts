@@ -1,7 +1,7 @@
 // Makes one file of each thread of the embedded engine with all that it imports, for `npm test -- fast`: some three hundred
 // servers start in it, and each starts threads, for which Node.js would otherwise look up and strip a hundred files. Threads
 // load these files by light-test-context.ts. Used by test.ts; `npm test` runs the sources.
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { build } from 'vite';
 
 const threads = ['writer-thread', 'sealer-thread', 'reader-thread', 'search-thread'];
