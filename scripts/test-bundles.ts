@@ -30,9 +30,12 @@ export function inBundles(files: readonly string[], folder: string): string[] {
   });
 }
 
-/** Whether the file is about a whole server. */
+/** Whether the file is about a whole server, which it starts itself or by what it imports of test/support. */
 function hasServer(file: string): boolean {
-  return readFileSync(file, 'utf8').includes("/test-server.ts'");
+  const text = readFileSync(file, 'utf8');
+  if (text.includes("/test-server.ts'")) return true;
+  const support = [...text.matchAll(/from '(\.[^']*\/support\/[^']+\.ts)'/g)];
+  return support.some(([, path = '']) => readFileSync(join(file, '..', path), 'utf8').includes("/test-server.ts'"));
 }
 
 /**

@@ -11,6 +11,7 @@ export const heavyFiles: readonly string[] = [
   'src/engines/embedded/mqtt/mqtt-persistence.test.ts',
   'src/engines/embedded/mqtt/mqtt-retained.test.ts',
   'src/engines/embedded/threads/search-time.test.ts',
+  'test/http/accounts/export.test.ts',
   'test/http/accounts/guest-shares.test.ts',
   'test/http/accounts/socials.test.ts',
   'test/http/datapoints/bulk.test.ts',

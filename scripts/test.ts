@@ -106,10 +106,15 @@ function runTests(): void {
   // Holds the bundles, and what failed.
   const folder = mkdtempSync(join(tmpdir(), 'dundun-tests-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  // Most of what a file takes is to load the service: as many as can share a process do.
-  void (isFast
-    ? runRounds([inBundles(files, folder)], folder, { atOnce: 3, nodeFlags: collectLess })
-    : runRounds(rounds, folder));
+  void (isFast ? runFast(folder) : runRounds(rounds, folder));
+}
+
+/** Most of what a file takes is to load the service, and to start threads: as many as can share a process do. */
+async function runFast(folder: string): Promise<void> {
+  const { bundleThreads } = await import('./thread-bundles.ts');
+  await bundleThreads(folder);
+  process.env.DUNDUN_TEST_THREADS = folder;
+  await runRounds([inBundles(files, folder)], folder, { atOnce: 3, nodeFlags: collectLess });
 }
 
 function tellWhatIsLeftOut(): void {

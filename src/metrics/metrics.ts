@@ -11,8 +11,9 @@ import type { RetentionJob } from '../domain/datapoints/retention-job.ts';
 import type { NotificationCounters } from '../domain/notifications/outbox/notification-counters.ts';
 import type { Outbox } from '../domain/notifications/outbox/outbox.ts';
 import type { Watcher } from '../domain/notifications/watching/watcher.ts';
-import type { Engine, EngineFigures, ReadCounts } from '../domain/ports/engine.ts';
+import type { Engine } from '../domain/ports/engine.ts';
 import type { MqttCounts } from '../mqtt/mqtt-options.ts';
+import { watchReads, watchStorage, watchStorageQuota } from './storage-figures.ts';
 
 let processMetrics: Registry | undefined;
 
@@ -97,6 +98,101 @@ function watchClock(clocks: ClockWatch, registers: Registry[]): void {
   });
 }
 
+function watchDatapoints(
+  {
+    engine,
+    writer,
+    retention,
+    futureDated,
+  }: {
+    readonly engine: Engine;
+    readonly writer: Writer;
+    readonly retention: RetentionJob;
+    readonly futureDated: FutureDated;
+  },
+  registers: Registry[],
+): void {
+  const commits = new Histogram({
+    name: 'dundun_commit_seconds',
+    help: 'How long a commit to disk took.',
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+    registers,
+  });
+  engine.observe({ onCommit: (durationMs) => commits.observe(durationMs / 1000) });
+  new Counter({
+    name: 'dundun_datapoints_stored_total',
+    help: 'Datapoints committed since the start.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(writer.storedDatapoints);
+    },
+  });
+  new Counter({
+    name: 'dundun_datapoints_expired_total',
+    help: 'Datapoints removed since the start because they were older than their sensor keeps them.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(retention.removedDatapoints);
+    },
+  });
+  new Counter({
+    name: 'dundun_datapoints_future_total',
+    help: 'Datapoints committed since the start that were dated more than five minutes later than they were received; not counted while the clock is in doubt.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(futureDated.datapoints);
+    },
+  });
+  new Gauge({
+    name: 'dundun_datapoints_waiting',
+    help: 'Datapoints accepted and not yet committed.',
+    registers,
+    collect() {
+      this.set(writer.waitingDatapoints);
+    },
+  });
+  new Gauge({
+    name: 'dundun_log_datapoints',
+    help: 'Datapoints in the log that have not been sealed yet.',
+    registers,
+    collect() {
+      this.set(engine.figures.logDatapoints);
+    },
+  });
+}
+
+function watchMqtt(mqtt: MqttCounts, registers: Registry[]): void {
+  new Gauge({
+    name: 'dundun_mqtt_connections',
+    help: 'MQTT connections open.',
+    registers,
+    collect() {
+      this.set(mqtt.connections);
+    },
+  });
+  new Counter({
+    name: 'dundun_mqtt_slow_subscribers_total',
+    help: 'Subscribers that were cut because they did not keep up.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(mqtt.slowCut);
+    },
+  });
+  new Counter({
+    name: 'dundun_mqtt_encoded_messages_total',
+    help: 'Messages encoded for MQTT subscribers: once for each QoS in which any of them gets it.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(mqtt.encoded);
+    },
+  });
+}
+
 export class Metrics {
   readonly registry = Registry.merge([metricsOfProcess()]);
 
@@ -113,88 +209,13 @@ export class Metrics {
     readonly log: RateLimitedLog;
     readonly clocks: ClockWatch;
   }) {
-    const { engine, writer, mqtt, rules } = parts;
-    this.#addStorageQuota(parts.storageQuota);
-    watchStorage(engine.figures, [this.registry]);
-    watchReads(engine.figures.reads, [this.registry]);
-    const { retention, futureDated } = parts;
+    const { engine, rules } = parts;
     const registers = [this.registry];
-    const commits = new Histogram({
-      name: 'dundun_commit_seconds',
-      help: 'How long a commit to disk took.',
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
-      registers,
-    });
-    engine.observe({ onCommit: (durationMs) => commits.observe(durationMs / 1000) });
-    new Counter({
-      name: 'dundun_datapoints_stored_total',
-      help: 'Datapoints committed since the start.',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(writer.storedDatapoints);
-      },
-    });
-    new Counter({
-      name: 'dundun_datapoints_expired_total',
-      help: 'Datapoints removed since the start because they were older than their sensor keeps them.',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(retention.removedDatapoints);
-      },
-    });
-    new Counter({
-      name: 'dundun_datapoints_future_total',
-      help: 'Datapoints committed since the start that were dated more than five minutes later than they were received; not counted while the clock is in doubt.',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(futureDated.datapoints);
-      },
-    });
-    new Gauge({
-      name: 'dundun_datapoints_waiting',
-      help: 'Datapoints accepted and not yet committed.',
-      registers,
-      collect() {
-        this.set(writer.waitingDatapoints);
-      },
-    });
-    new Gauge({
-      name: 'dundun_log_datapoints',
-      help: 'Datapoints in the log that have not been sealed yet.',
-      registers,
-      collect() {
-        this.set(engine.figures.logDatapoints);
-      },
-    });
-    new Gauge({
-      name: 'dundun_mqtt_connections',
-      help: 'MQTT connections open.',
-      registers,
-      collect() {
-        this.set(mqtt.connections);
-      },
-    });
-    new Counter({
-      name: 'dundun_mqtt_slow_subscribers_total',
-      help: 'Subscribers that were cut because they did not keep up.',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(mqtt.slowCut);
-      },
-    });
-    new Counter({
-      name: 'dundun_mqtt_encoded_messages_total',
-      help: 'Messages encoded for MQTT subscribers: once for each QoS in which any of them gets it.',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(mqtt.encoded);
-      },
-    });
+    watchStorageQuota(parts.storageQuota, registers);
+    watchStorage(engine.figures, registers);
+    watchReads(engine.figures.reads, registers);
+    watchDatapoints(parts, registers);
+    watchMqtt(parts.mqtt, registers);
     new Gauge({
       name: 'dundun_receiving_bytes',
       help: 'Bytes of request bodies and MQTT packets that have not come whole.',
@@ -209,108 +230,6 @@ export class Metrics {
     watchRules(rules, registers);
     watchMessages(rules, registers);
   }
-
-  #addStorageQuota(storageQuota: StorageQuota): void {
-    const registers = [this.registry];
-    new Gauge({
-      name: 'dundun_data_bytes',
-      help: 'What the data takes on the disk, without space in its file that is free again.',
-      registers,
-      collect() {
-        this.set(storageQuota.usage?.usedBytes ?? 0);
-      },
-    });
-    new Gauge({
-      name: 'dundun_data_max_bytes',
-      help: 'What the data may take (DUNDUN_DATA_MAX_BYTES); +Inf without a cap.',
-      registers,
-      collect() {
-        this.set(storageQuota.bytesMax ?? Number.POSITIVE_INFINITY);
-      },
-    });
-    new Gauge({
-      name: 'dundun_disk_free_bytes',
-      help: 'What is free on the disk of the data folder.',
-      registers,
-      collect() {
-        this.set(storageQuota.usage?.freeBytes ?? 0);
-      },
-    });
-    new Gauge({
-      name: 'dundun_disk_reserve_bytes',
-      help: 'What the service holds on that disk for the time when it is full.',
-      registers,
-      collect() {
-        this.set(storageQuota.usage?.reserveBytes ?? 0);
-      },
-    });
-    new Counter({
-      name: 'dundun_datapoints_refused_total',
-      help: 'Datapoints refused since the start because there was no room for them.',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(storageQuota.refusedDatapoints);
-      },
-    });
-  }
-}
-
-function watchStorage(figures: EngineFigures, registers: Registry[]): void {
-  new Gauge({
-    name: 'dundun_storage_losses',
-    help: 'Times at which acknowledged writes were lost by damage on the disk, until `dundun check --forget-damaged`.',
-    registers,
-    collect() {
-      this.set(figures.lossesByDamage);
-    },
-  });
-  new Gauge({
-    name: 'dundun_storage_refuses',
-    help: '1 while the disk refuses to write, or datapoints are refused because they cannot be compressed; else 0.',
-    registers,
-    collect() {
-      this.set(figures.refusesBecause === undefined ? 0 : 1);
-    },
-  });
-  new Counter({
-    name: 'dundun_storage_refusals_total',
-    help: 'Writes refused since the start because of that; several requests may share one.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(figures.refusedWrites);
-    },
-  });
-}
-
-function watchReads(reads: ReadCounts, registers: Registry[]): void {
-  new Counter({
-    name: 'dundun_long_read_steps_total',
-    help: 'Steps of long reads begun since the start.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(reads.made);
-    },
-  });
-  new Counter({
-    name: 'dundun_long_read_steps_dropped_total',
-    help: 'Steps of long reads that were not made, because the connection had ended before their turn came.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(reads.dropped);
-    },
-  });
-  new Gauge({
-    name: 'dundun_long_read_steps_waiting',
-    help: 'Steps of long reads that wait for their turn.',
-    registers,
-    collect() {
-      this.set(reads.waiting);
-    },
-  });
 }
 
 function watchRules({ watcher, counters }: RuleParts, registers: Registry[]): void {

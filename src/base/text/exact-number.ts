@@ -1,6 +1,6 @@
 // Numbers of JSON that a double cannot carry, such as an integer of twenty digits: in a parsed value each is what
-// `JSON.rawJSON` makes, which `JSON.stringify` writes digit for digit; in a stored value it is its JSON text. Whoever
-// computes uses the double nearest to it. Called for values of datapoints alone: elsewhere such a number is its double.
+// `JSON.rawJSON` makes, which `JSON.stringify` writes digit for digit; in a stored value it is its JSON text. Computations
+// use the nearest double. Used for values of datapoints alone: elsewhere such a number becomes its nearest double.
 import { type Json, rawNumberOf } from './json.ts';
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): Json };

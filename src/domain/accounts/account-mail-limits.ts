@@ -1,6 +1,6 @@
 // Bounds the mails that the service writes to its users, in windows as long as links are good, counted over all processes:
-// for each address that asks, each account, and each mailbox. So nobody fills a stranger's mailbox; and whoever has used
-// up the mails of an account has had links sent to its owner that are still good.
+// for each address that asks, each account, and each mailbox. So nobody fills a stranger's mailbox. An attacker
+// who uses up the mails of an account does not lock its owner out: the links in those mails are still good.
 import { createHash } from 'node:crypto';
 import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';

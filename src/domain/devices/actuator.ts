@@ -2,7 +2,7 @@
 
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
-import { titleOf } from './former-id.ts';
+import { titleOf } from './former-ids/former-id.ts';
 
 export type ActuatorId = string & { readonly __brand?: 'ActuatorId' };
 

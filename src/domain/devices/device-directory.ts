@@ -14,10 +14,10 @@ import type { Device, DeviceId } from './device.ts';
 import { deviceHeapBytes } from './device-heap-bytes.ts';
 import { assertDeviceSize, type DeviceSize, sizeOfDevice } from './device-size.ts';
 import type { DeviceStore } from './device-store.ts';
-import type { FormerDeviceId } from './former-id.ts';
-import type { FormerIdStore } from './former-id-store.ts';
+import type { FormerDeviceId } from './former-ids/former-id.ts';
+import type { FormerIdStore } from './former-ids/former-id-store.ts';
+import { SensorsWithFormer } from './former-ids/sensors-with-former.ts';
 import type { SensorId } from './sensor.ts';
-import { SensorsWithFormer } from './sensors-with-former.ts';
 
 const noParts = { sensors: new Map(), actuators: new Map() };
 

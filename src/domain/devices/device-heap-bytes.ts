@@ -4,8 +4,8 @@ import { heapBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
 import { limits } from '../../config/limits.ts';
 import type { Actuator } from './actuator.ts';
 import type { Device } from './device.ts';
+import { SensorsWithFormer } from './former-ids/sensors-with-former.ts';
 import type { Sensor } from './sensor.ts';
-import { SensorsWithFormer } from './sensors-with-former.ts';
 
 const deviceBytes = 600;
 const partBytes = 230;

@@ -7,7 +7,7 @@ import type { PushCharge } from '../quotas/push-charge.ts';
 import type { ScopeSet } from '../scopes.ts';
 import type { UserKey } from '../users/user.ts';
 import type { Actuator, ActuatorDraft, ActuatorId } from './actuator.ts';
-import type { FormerId } from './former-id.ts';
+import type { FormerId } from './former-ids/former-id.ts';
 import type { Sensor, SensorDraft, SensorId } from './sensor.ts';
 
 export type DeviceId = string & { readonly __brand?: 'DeviceId' };

@@ -146,7 +146,7 @@ export class RefusedCalls {
     return undefined;
   }
 
-  /** A gateway shows one origin: whoever is refused most often, so that nobody hides another by a single call. */
+  /** A gateway shows one origin, the one that is refused most often: another origin cannot hide it by a single call. */
   #noteGateway(refusals: Refusals, gateway: GatewayId): void {
     if (refusals.gateway !== gateway) this.#leaveGateway(refusals);
     const shown = this.#ofGateway.get(gateway);

@@ -19,8 +19,8 @@ export function restrictedToKey({ keyScopes }: Actor, record: KeyedRecord, held:
 }
 
 /**
- * Keys of others than the owner go on naming the id of before; so does one that a connection was opened with. As long as nobody
- * else has taken that id.
+ * Whether a key of these devices reaches the record: by its id, or by a former id that no other device has taken. Keys of users
+ * other than the owner keep naming the former id, and so does the key of a connection that was opened before the rename.
  */
 function names(devices: ReadonlySet<string>, { id, formerIds }: KeyedRecord): boolean {
   return devices.has(id) || formerIds?.some((former) => devices.has(former.id)) === true;

@@ -6,7 +6,7 @@ import type { ActuatorSettingStore } from '../actuators/actuator-setting-store.t
 import type { RetentionStore } from '../datapoints/retention-job.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
 import type { DropStore } from '../devices/drop-log.ts';
-import type { FormerIdStore } from '../devices/former-id-store.ts';
+import type { FormerIdStore } from '../devices/former-ids/former-id-store.ts';
 import type { HandoverStore } from '../devices/handover-store.ts';
 import type { RecordShareStore } from '../devices/record-share-store.ts';
 import type { GatewayStore } from '../gateways/gateway-store.ts';

@@ -8,7 +8,7 @@ import type { Caller } from '../callers/caller.ts';
 import { loopTurns } from '../callers/loop-turns.ts';
 import type { DeviceId } from '../devices/device.ts';
 import type { Share } from '../devices/device-store.ts';
-import type { FormerIdStore } from '../devices/former-id-store.ts';
+import type { FormerIdStore } from '../devices/former-ids/former-id-store.ts';
 import { hasSameDevices, outdated, type RecordSharing } from '../devices/record-sharing.ts';
 import type { Audience, Permissions } from '../permissions/permission.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';

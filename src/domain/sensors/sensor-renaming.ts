@@ -7,12 +7,12 @@ import { limits } from '../../config/limits.ts';
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { growthOf, sizeOfSensor } from '../devices/device-size.ts';
-import { type FormerId, titleOf } from '../devices/former-id.ts';
-import type { FormerIdStore } from '../devices/former-id-store.ts';
-import { IdChange, type IdFollowers } from '../devices/id-change.ts';
-import type { RenameRate } from '../devices/rename-rate.ts';
+import { type FormerId, titleOf } from '../devices/former-ids/former-id.ts';
+import type { FormerIdStore } from '../devices/former-ids/former-id-store.ts';
+import { IdChange, type IdFollowers } from '../devices/former-ids/id-change.ts';
+import type { RenameRate } from '../devices/former-ids/rename-rate.ts';
+import { formerIdsOfSensor, SensorsWithFormer } from '../devices/former-ids/sensors-with-former.ts';
 import type { Sensor, SensorId } from '../devices/sensor.ts';
-import { formerIdsOfSensor, SensorsWithFormer } from '../devices/sensors-with-former.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { Actor } from '../users/user.ts';
 

@@ -8,7 +8,7 @@ import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { type DeviceSize, growthOf, sizeOfSensor } from '../devices/device-size.ts';
 import type { DeviceStore, ModificationStamp } from '../devices/device-store.ts';
 import { assertPartsMax } from '../devices/devices.ts';
-import { titleOf } from '../devices/former-id.ts';
+import { titleOf } from '../devices/former-ids/former-id.ts';
 import type { Sensor, SensorChange, SensorDraft, SensorId, SensorKey } from '../devices/sensor.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { GuestShares } from '../quotas/guest-shares.ts';

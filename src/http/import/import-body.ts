@@ -9,7 +9,7 @@ import { limits } from '../../config/limits.ts';
 import type { ByteReservation } from '../../domain/callers/byte-budget.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { loopTurns } from '../../domain/callers/loop-turns.ts';
-import { readBody } from '../server/body-buffers.ts';
+import { readBody } from '../server/body-reading.ts';
 import type { FileKind } from './import-plan.ts';
 
 export class ImportBody {

@@ -14,7 +14,7 @@ import { parsePlainReading, parsePlainReadings } from '../../domain/datapoints/i
 import { PlainReadings } from '../../domain/datapoints/ingest/plain-readings.ts';
 import { parseReadings, type Readings } from '../../domain/datapoints/ingest/reading.ts';
 import { assertJsonLength, assertTextBound, type TextBound } from '../schemas/text-bounds.ts';
-import { readBody } from './body-buffers.ts';
+import { readBody } from './body-reading.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -10,7 +10,7 @@ import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
 import { LoginBody, tokenAnswer } from '../schemas/login-schemas.ts';
 import { assertTextBound, textBounds } from '../schemas/text-bounds.ts';
-import { readBody } from '../server/body-buffers.ts';
+import { readBody } from '../server/body-reading.ts';
 import { AllOrPage, overload, pageOf, refusals, type TypedApp, tooMany } from '../server/routes.ts';
 import type { Services } from '../services.ts';
 import { answerToken, basicLogin } from '../sign-in/logins.ts';

@@ -1,9 +1,9 @@
 // The topics under which a message of a device goes out: that of its present ids, and those of the ids by which it, or its
 // sensor, still answers, for subscribers that name these (decision 42). Used by delivery.ts and gateway-downlinks.ts.
 import type { Device } from '../../domain/devices/device.ts';
-import type { FormerId } from '../../domain/devices/former-id.ts';
+import type { FormerId } from '../../domain/devices/former-ids/former-id.ts';
+import { formerIdsOfSensor } from '../../domain/devices/former-ids/sensors-with-former.ts';
 import type { SensorKey } from '../../domain/devices/sensor.ts';
-import { formerIdsOfSensor } from '../../domain/devices/sensors-with-former.ts';
 import { actuatorTopic, bothForms, type Levels, sensorTopic } from '../topics.ts';
 
 /** One form of a topic, and the levels that a filter must name to get messages under it. */

@@ -7,7 +7,7 @@ import type { AgeClocks } from '../../../base/time/clock-watch.ts';
 import type { Caller } from '../../callers/caller.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
-import { titleOf } from '../../devices/former-id.ts';
+import { titleOf } from '../../devices/former-ids/former-id.ts';
 import type { Sensor, SensorId } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { PushCharge } from '../../quotas/push-charge.ts';

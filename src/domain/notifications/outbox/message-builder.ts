@@ -81,8 +81,8 @@ export class MessageBuilder {
   }
 
   /**
-   * The messages in the state to be stored: those that are only recorded fail here where nobody has the name, as the
-   * outbox has the others fail. Call it right before they are stored.
+   * The messages in the state in which they are stored. Messages of the channel `none` fail here where no user has the name;
+   * others fail in the outbox. Call it right before they are stored.
    */
   async settle(messages: readonly NewMessage[]): Promise<NewMessage[]> {
     const settled: NewMessage[] = [];

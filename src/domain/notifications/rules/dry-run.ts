@@ -11,8 +11,8 @@ import { compareTimes, type Datapoint, jsonValue, orderOf, type StoredValue } fr
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
+import { namedSensorOf } from '../../devices/former-ids/sensors-with-former.ts';
 import type { SensorId } from '../../devices/sensor.ts';
-import { namedSensorOf } from '../../devices/sensors-with-former.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Series } from '../../ports/series.ts';
 import { scope } from '../../scopes.ts';

@@ -14,7 +14,7 @@ export class FreeSpace {
   readonly #checkpoint: StatementSync;
   readonly #canShrink: boolean;
   /**
-   * The lowest number of free pages seen in the present time span and in the one before: that many pages nobody needed.
+   * The lowest number of free pages seen in the present time span and in the previous one: so many pages were not needed.
    */
   #fewest = Number.POSITIVE_INFINITY;
   #fewestBefore = 0;

@@ -1,6 +1,6 @@
-// Keeps the write-ahead log short. Commits checkpoint it by themselves and wait for nobody (`walPagesMax`), but where reads
-// follow one another without a gap none of those comes to the end, and the file grows: then one is made that waits for
-// readers, and writes wait with it. Used by the writer thread.
+// Keeps the write-ahead log short. Commits checkpoint it without waiting for readers (`walPagesMax`). While reads follow one
+// another without a gap no such checkpoint completes, and the file grows: then a checkpoint is made that waits for readers, and
+// writes wait for it. Used by the writer thread.
 import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';

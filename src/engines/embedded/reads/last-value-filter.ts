@@ -1,7 +1,7 @@
 // SQL functions of the search thread for filters on last values (shared/registry/conditions/last-value.ts). The log is read
-// once for each search, from its end, in the search's own snapshot: what comes first of a sensor is its last datapoint, and
-// of that only a number and a bit for each test are remembered. What is sealed is looked up as it is asked for. Nothing is kept
-// from one search to the next.
+// once for each search, from its end, in the search's own snapshot: the first datapoint found of a sensor is its last one, and
+// only a number and a bit for each test are kept of it. Sensors without datapoints in the log are looked up among the sealed
+// ones when they are asked for. Nothing is kept from one search to the next.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { limits } from '../../../config/limits.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';

@@ -86,7 +86,7 @@ interface Progress {
   readonly id: number | undefined;
   /** The log is done before this seq. */
   readonly nextSeq: number;
-  /** Chunks are done up to this one; undefined: none of those that end at or after `fromMs`. */
+  /** The last chunk that is done, in order; undefined: of the chunks that end at or after `fromMs` none is done yet. */
   readonly after: ChunkPlace | undefined;
   readonly fromMs: number;
   readonly removed: number;

@@ -30,7 +30,7 @@ const statements = [
     BEGIN ${removed} ${added} END`,
   `CREATE TRIGGER usage_notification_described AFTER UPDATE OF ${texts.join(', ')} ON notification
     WHEN new.author = old.author BEGIN ${described} END`,
-  // Whoever is beyond their quota by what they have already keeps it: the refusal waits until the counters are right.
+  // Users who come to exceed their quota by this recount keep what they have: the trigger that refuses is made afterwards.
   'DROP TRIGGER quota_description_bytes',
   `UPDATE usage SET description_bytes = counted.description_bytes FROM (${countedUsage.select}) AS counted
     WHERE counted.user = usage.user`,

@@ -1,6 +1,6 @@
-// Rules and messages name their recipients. Where a named user is removed, what was for them is not for somebody who
-// gets the name later: it is marked in the transaction of the removal, by triggers. A rule that is saved again with its
-// action means whoever has the name then.
+// Rules and messages name their recipients. When a named user is removed, triggers mark these rules and messages in
+// the same transaction, so that another user who gets the name later does not receive them. Saving a rule with its action again
+// removes the mark: it then means the user who has the name at that time.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
-// Codes of rules become numbers (contract 7), and a user may have a credit of paid messages a day. A code that is no
-// number, such as a time-out, was none of a provider: the reason beside it stays.
+// Codes of rules become numbers (contract 7), and a user may have a credit of paid messages a day. A code that is not a
+// number, such as a time-out, was not given by a provider; it is removed, and the reason stored with it stays.
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -41,8 +41,8 @@ export function secureWal(folder: string): readonly string[] {
 }
 
 /**
- * The same for whoever opens the database beside a service that may be running: where there is damage and nobody uses the
- * folder, it is locked meanwhile; where somebody does, nothing is changed.
+ * The same for commands that open the database while a service may be running. Where there is damage and no process uses the
+ * folder, the folder is locked during the repair; where one does, nothing is changed.
  * @returns sentences about the damage.
  */
 export function secureWalIfUnused(folder: string): readonly string[] {

@@ -1,5 +1,5 @@
-// What is remembered of damaged write-ahead logs: for each loss a file of the data folder that says what is lost, and
-// beside it the log as it was. They stay, and are told, until a person says `dundun check --forget-damaged`.
+// Records of damaged write-ahead logs: for each loss the data folder gets a file that says what is lost, and a copy of the
+// damaged log. They are kept, and reported at each start, until a person runs `dundun check --forget-damaged`.
 import {
   closeSync,
   copyFileSync,

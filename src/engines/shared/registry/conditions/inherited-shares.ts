@@ -1,6 +1,6 @@
-// Which rights on devices come from shares of their gateways, and of projects that name them (contract 3). The owner of
-// the device must be that of the gateway or project: whoever names a device of somebody else gives nobody a right on it. A
-// project may name it by an id that it had before, as long as nobody else has taken that.
+// Which rights on devices come from shares of their gateways, and of projects that name them (contract 3). Device and
+// gateway or project must have the same owner: naming a device of somebody else in a project gives nobody a right on it. A project
+// may name a device by a former id, as long as no other device has taken that id.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { type ScopeSet, scopesOn } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';

@@ -4,8 +4,8 @@ import type { Json } from '../../../../base/text/json.ts';
 import type { Actuator, ActuatorChange, ActuatorDraft, ValueType } from '../../../../domain/devices/actuator.ts';
 import { parseCalibration } from '../../../../domain/devices/calibration.ts';
 import type { Device, DeviceChange } from '../../../../domain/devices/device.ts';
+import { SensorsWithFormer } from '../../../../domain/devices/former-ids/sensors-with-former.ts';
 import type { KindName, Sensor, SensorChange, SensorDraft } from '../../../../domain/devices/sensor.ts';
-import { SensorsWithFormer } from '../../../../domain/devices/sensors-with-former.ts';
 import type { Visibility } from '../../../../domain/permissions/visibility.ts';
 import { noScopes, type ScopeSet, scopesOn } from '../../../../domain/scopes.ts';
 import type {

@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import { limits } from '../../../../config/limits.ts';
 import type { DeviceKey } from '../../../../domain/device-key.ts';
 import type { DeviceId } from '../../../../domain/devices/device.ts';
-import type { FormerDeviceId } from '../../../../domain/devices/former-id.ts';
+import type { FormerDeviceId } from '../../../../domain/devices/former-ids/former-id.ts';
 import type {
   Asker,
   FormerIdStore,
@@ -12,7 +12,7 @@ import type {
   RenamedSensor,
   RenameTimes,
   StoredRename,
-} from '../../../../domain/devices/former-id-store.ts';
+} from '../../../../domain/devices/former-ids/former-id-store.ts';
 import type { SensorId } from '../../../../domain/devices/sensor.ts';
 import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';

@@ -1,5 +1,5 @@
-// The rows of a device's owner that name it by its id, with the new id in place of the one before: API keys, rules and projects.
-// The caller bounds them, because they are written in the commit of the new id.
+// API keys, rules and projects of a device's owner that name the device by its id: replaces the id when the device gets another.
+// The caller bounds their number, because they are written in the same commit.
 import { type RawBuilder, sql } from 'kysely';
 import type { DeviceId } from '../../../../domain/devices/device.ts';
 import type { NotificationId } from '../../../../domain/notifications/rules/notification.ts';
@@ -92,7 +92,7 @@ function changeOf(row: NamingRow, names: Names): Change | undefined {
   return text === row.text && action === row.action ? undefined : { row, text, action };
 }
 
-/** A list of ids with the new one in place of the one before; the same text where it has not got that. */
+/** The list of ids with the old id replaced by the new one; the same text where it does not contain the old id. */
 function listWith(json: string, names: Names): string {
   const list = parsed(json);
   return Array.isArray(list) && list.includes(names.from) ? JSON.stringify(renamedIn(list, names)) : json;

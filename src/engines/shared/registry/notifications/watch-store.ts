@@ -2,7 +2,7 @@
 // for all rules; both change nothing where a rule has changed since its first firing was decided.
 import { type Compilable, sql } from 'kysely';
 import type { DeviceId } from '../../../../domain/devices/device.ts';
-import type { FormerDeviceId } from '../../../../domain/devices/former-id.ts';
+import type { FormerDeviceId } from '../../../../domain/devices/former-ids/former-id.ts';
 import type { SensorKey } from '../../../../domain/devices/sensor.ts';
 import { recordedStatus } from '../../../../domain/notifications/outbox/message.ts';
 import type { NotificationFields, NotificationId } from '../../../../domain/notifications/rules/notification.ts';

@@ -1,9 +1,9 @@
 // What giving a device and giving a sensor another id have in common: the id is changed while no rule looks at its datapoints,
 // and the one before becomes a former id. Called by renaming.ts and sensor-renaming.ts, which decide who may.
-import { Refusal } from '../../base/refusal.ts';
-import type { Clock } from '../../base/time/clock.ts';
-import { limits } from '../../config/limits.ts';
-import type { Device, DeviceId } from './device.ts';
+import { Refusal } from '../../../base/refusal.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { limits } from '../../../config/limits.ts';
+import type { Device, DeviceId } from '../device.ts';
 import { formerIdMs } from './former-id.ts';
 import type { RenameTimes, StoredRename } from './former-id-store.ts';
 

@@ -1,10 +1,10 @@
 // The store of former ids, and of what changes when a device or sensor gets another id; engines implement it.
-import type { DeviceKey } from '../device-key.ts';
-import type { Audience } from '../permissions/permission.ts';
-import type { UserKey } from '../users/user.ts';
-import type { DeviceId } from './device.ts';
+import type { DeviceKey } from '../../device-key.ts';
+import type { Audience } from '../../permissions/permission.ts';
+import type { UserKey } from '../../users/user.ts';
+import type { DeviceId } from '../device.ts';
+import type { SensorId, SensorKey } from '../sensor.ts';
 import type { FormerDeviceId } from './former-id.ts';
-import type { SensorId, SensorKey } from './sensor.ts';
 
 /** A device that is about to get another id. */
 export interface RenamedDevice {

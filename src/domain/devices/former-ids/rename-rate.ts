@@ -1,11 +1,11 @@
 // Bounds how often devices and sensors get other ids. A rename changes many records in one commit and holds up the evaluation of
 // rules, so renaming in a loop would delay everybody's commits and rules. Counted over all processes, in windows of a day.
-import { Refusal } from '../../base/refusal.ts';
-import type { Clock } from '../../base/time/clock.ts';
-import { limits } from '../../config/limits.ts';
-import type { DeviceKey } from '../device-key.ts';
-import type { BoundedCount, Count, SharedCounts } from '../ports/shared-counts.ts';
-import type { Actor } from '../users/user.ts';
+import { Refusal } from '../../../base/refusal.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { limits } from '../../../config/limits.ts';
+import type { DeviceKey } from '../../device-key.ts';
+import type { BoundedCount, Count, SharedCounts } from '../../ports/shared-counts.ts';
+import type { Actor } from '../../users/user.ts';
 
 export class RenameRate {
   readonly #counts: SharedCounts;

@@ -1,9 +1,9 @@
 // The sensors of a device, some of which have former ids (decision 42): `get` and `has` find a sensor by its former ids, too.
 // Iterating yields each sensor once, by its present id. Devices without former ids of sensors have a plain map, so that pushes
 // to them cost no more than before.
-import type { Clock } from '../../base/time/clock.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import type { Sensor, SensorId, SensorKey } from '../sensor.ts';
 import type { FormerId } from './former-id.ts';
-import type { Sensor, SensorId, SensorKey } from './sensor.ts';
 
 /** An id that a sensor had before on the same device. */
 export interface FormerSensorId extends FormerId {

@@ -1,6 +1,6 @@
 // Former ids: a device or sensor that got another id still answers by the former one for a year (decision 42).
-import { limits } from '../../config/limits.ts';
-import type { DeviceKey } from '../device-key.ts';
+import { limits } from '../../../config/limits.ts';
+import type { DeviceKey } from '../../device-key.ts';
 
 /** How long a former id leads to its device or sensor, in milliseconds. */
 export const formerIdMs = limits.formerIdDays * 24 * 3_600_000;

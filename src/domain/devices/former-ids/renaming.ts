@@ -1,20 +1,20 @@
 // Gives devices another id (decision 42). The former id leads to the device for a year, in HTTP and MQTT; until then no other
 // device can get it. Only the owner and admins may do this, because it concerns everybody who knows the device by its id.
 
-import type { Log } from '../../base/log.ts';
-import { Refusal } from '../../base/refusal.ts';
-import type { Clock } from '../../base/time/clock.ts';
-import { limits } from '../../config/limits.ts';
-import type { Permissions } from '../permissions/permission.ts';
-import { scope } from '../scopes.ts';
-import type { Actor } from '../users/user.ts';
-import type { Device, DeviceId } from './device.ts';
-import type { DeviceDirectory } from './device-directory.ts';
+import type { Log } from '../../../base/log.ts';
+import { Refusal } from '../../../base/refusal.ts';
+import type { Clock } from '../../../base/time/clock.ts';
+import { limits } from '../../../config/limits.ts';
+import type { Permissions } from '../../permissions/permission.ts';
+import { scope } from '../../scopes.ts';
+import type { Actor } from '../../users/user.ts';
+import type { Device, DeviceId } from '../device.ts';
+import type { DeviceDirectory } from '../device-directory.ts';
+import type { SensorId } from '../sensor.ts';
 import { type FormerId, formerIdMs } from './former-id.ts';
 import type { FormerIdStore } from './former-id-store.ts';
 import { IdChange, type IdFollowers } from './id-change.ts';
 import type { RenameRate } from './rename-rate.ts';
-import type { SensorId } from './sensor.ts';
 import { formerIdsOfSensor } from './sensors-with-former.ts';
 
 /** What an answer says that was asked for by a former id. */
