@@ -2,6 +2,7 @@
 // the folder, so that what is given the folder (people.ts, rows.ts) works with both.
 import pg from 'pg';
 import { randomIds } from '../../src/base/ids.ts';
+import type { Finding } from '../../src/domain/ports/maintenance.ts';
 import { openRegistryAlone } from '../../src/engines/embedded/open.ts';
 import { maintenance } from '../../src/engines/open.ts';
 import { openPostgresRegistryAlone } from '../../src/engines/postgres/open.ts';
@@ -64,7 +65,7 @@ export function bytesSql(folder: string, bytes: string | Uint8Array): string {
 }
 
 /** What the engine's own check finds wrong with the data; on PostgreSQL its own programs check, so nothing. */
-export async function findingsIn(folder: string): Promise<readonly string[]> {
+export async function findingsIn(folder: string): Promise<readonly Finding[]> {
   if (databaseOf(folder) !== undefined) return [];
   return (await maintenance.check(folder, () => {})).flatMap(({ findings }) => findings);
 }
