@@ -1,5 +1,6 @@
 // Commits what is appended, one commit after the other: all that waits goes into the next one, up to a bound. What is committed
 // is in the head before anybody is answered. Commits wait where the head is full (I4).
+import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../../config/limits.ts';
 import { countRows, type DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import {
@@ -15,6 +16,9 @@ import { type CorrectionEntry, encodeBatch, encodeEdit, joinBatches, type Remova
 import type { LogState } from './log-state.ts';
 import { type AppendedRow, type Beside, type LogWriter, WriterFenced } from './log-writer.ts';
 import type { Receipts } from './receipts.ts';
+
+/** Times that datapoints are told of that were found to be stored. */
+const foundAttemptsMax = 100;
 
 /** An edit of datapoints in the log. */
 export interface AppendedEdit {
@@ -58,6 +62,9 @@ export class Appender {
   onCommit: (durationMs: number) => void = () => {};
   /** Called when nothing can be appended any more. */
   onFenced: (error: Error) => void = () => {};
+  /** Called with datapoints that were stored although their callers were told that nobody knows; what comes later waits for it. */
+  onFound: (firstSeq: number, count: number) => Promise<void> = async () => {};
+  #wasUnknown = false;
 
   constructor(parts: {
     readonly state: LogState;
@@ -127,6 +134,7 @@ export class Appender {
   /** Nobody waits for ever: what becomes of the commit, the head hears all the same. */
   #answerUnknown(): void {
     const cause = new Error(this.#writer.refusesBecause ?? 'the database cannot be reached');
+    this.#wasUnknown = true;
     for (const { reject } of this.#underWay) reject(unknownOutcome(cause));
   }
 
@@ -162,6 +170,7 @@ export class Appender {
         this.#fail(taken, error as Error);
       }
       this.#underWay = [];
+      this.#wasUnknown = false;
     }
   }
 
@@ -216,6 +225,19 @@ export class Appender {
     }
     this.#sealing.committed();
     this.#tellCaughtUp();
+    if (this.#wasUnknown && count > 0) await this.#tellFound(firstSeq, count);
+  }
+
+  /** Those who would have told of it were refused. Tried again while the database is on its way back. */
+  async #tellFound(firstSeq: number, count: number): Promise<void> {
+    for (let attempt = 1; attempt <= foundAttemptsMax && !this.#isClosed; attempt++) {
+      try {
+        await this.onFound(firstSeq, count);
+        return;
+      } catch {
+        await delay(limits.postgresRetryMsMin, undefined, { ref: false });
+      }
+    }
   }
 
   async #commitEdit({ entry, beside, edit }: AppendedEdit): Promise<void> {

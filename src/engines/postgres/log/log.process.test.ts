@@ -1,5 +1,7 @@
 // The log on PostgreSQL where something breaks: the server, a pass of sealing, another process.
 import assert from 'node:assert/strict';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setLimits } from '../../../../test/support/limits.ts';
 import { batchOf, nowMs } from '../../../../test/support/points.ts';
@@ -7,6 +9,7 @@ import { createDatabase, dropDatabase, PostgresServer, withoutPostgres } from '.
 import { until } from '../../../../test/support/until.ts';
 import { systemClock } from '../../../base/time/clock.ts';
 import { Caller } from '../../../domain/callers/caller.ts';
+import type { FollowedPush } from '../../../domain/ports/commit-log.ts';
 import { PostgresDatabase } from '../database/postgres-database.ts';
 import { openPostgresEngine } from '../open.ts';
 import type { PostgresEngine } from '../postgres-engine.ts';
@@ -208,3 +211,92 @@ suite('a server of PostgreSQL that goes away', { skip: withoutPostgres }, () => 
     server.remove();
   });
 });
+
+suite('a commit whose outcome is not known in time', { skip: withoutPostgres }, () => {
+  setLimits({ postgresOutcomeMs: 300, postgresAnswerMs: 400, postgresConnectMs: 1_000 });
+
+  test('is told of as that, and is heard of when it is found to be stored', async (t) => {
+    const url = await createDatabase();
+    const line = await FarDatabase.open(url);
+    const engine = await openPostgresEngine(line.url, { clock: systemClock });
+    t.after(async () => {
+      await engine.close();
+      line.close();
+      await dropDatabase(url);
+    });
+    const followed: FollowedPush[] = [];
+    engine.commitLog.onFollowed = async (pushes) => void followed.push(...pushes);
+    const append = (value: number) => engine.commitLog.append(batchOf([{ sensor: 1, timestamp: value, value }]));
+    await append(1);
+    line.cut();
+    await assert.rejects(append(2), { code: 'storage', message: /Whether it was stored is not known/ });
+    // It may have stored what is asked for.
+    await assert.rejects(engine.commitLog.claimReceipt('key', { sinceMs: 0 }), { code: 'storage' });
+    await assert.rejects(append(3), { code: 'storage', message: /Nothing of this request was stored/ });
+    assert.equal(followed.length, 0);
+    line.heal();
+    await until(() => followed.length > 0);
+    await until(async () => append(4).then(() => true, () => false)); // biome-ignore format: short
+    assert.deepEqual(await values(engine, 1), [1, 2, 4]);
+    assert.deepEqual(
+      followed.map(({ sensor, readings }) => [sensor, readings.map(({ value }) => value)]),
+      [[1, [2]]],
+    );
+    assert.equal(await engine.commitLog.claimReceipt('key', { sinceMs: 0 }), undefined);
+  });
+});
+
+/** A way to the server on which answers get lost, and new connections, from `cut` until `heal`. */
+class FarDatabase {
+  readonly url: string;
+  readonly #proxy: Server;
+  readonly #pairs: (readonly [near: Socket, far: Socket])[];
+  readonly #state: { isCut: boolean };
+
+  private constructor(
+    url: string,
+    parts: { proxy: Server; pairs: (readonly [Socket, Socket])[]; state: { isCut: boolean } },
+  ) {
+    this.url = url;
+    this.#proxy = parts.proxy;
+    this.#pairs = parts.pairs;
+    this.#state = parts.state;
+  }
+
+  static async open(url: string): Promise<FarDatabase> {
+    const folder = decodeURIComponent(new URL(url).searchParams.get('host') ?? '');
+    const pairs: (readonly [Socket, Socket])[] = [];
+    const state = { isCut: false };
+    const proxy = createServer((near) => {
+      near.on('error', () => {});
+      if (state.isCut) {
+        near.destroy();
+        return;
+      }
+      const far = connect(join(folder, '.s.PGSQL.5432'));
+      far.on('error', () => {});
+      pairs.push([near, far]);
+      near.pipe(far).pipe(near);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.address() as AddressInfo;
+    return new FarDatabase(`postgres://dundun@127.0.0.1:${port}${new URL(url).pathname}`, { proxy, pairs, state });
+  }
+
+  cut(): void {
+    this.#state.isCut = true;
+    for (const [near, far] of this.#pairs) far.unpipe(near).resume();
+  }
+
+  heal(): void {
+    this.#state.isCut = false;
+  }
+
+  close(): void {
+    this.#proxy.close();
+    for (const [near, far] of this.#pairs) {
+      near.destroy();
+      far.destroy();
+    }
+  }
+}
