@@ -265,7 +265,8 @@ export class SignIn implements ClientIdHolders {
   #assertClientId(client: Client): void {
     // An empty client id needs a clean session [MQTT-3.1.3-7].
     const emptyId = this.#connects.get(client)?.emptyId === true;
-    if (emptyId && !client.clean) throw new Refusal('malformed', 'A client id is needed for a session that is kept.');
+    if (emptyId && (!client.clean || this.#connects.get(client)?.protocolLevel === 3))
+      throw new Refusal('malformed', 'A client id is needed for a session that is kept.');
     if (client.id.length > limits.clientIdCharsMax || !isStorableText(client.id)) {
       throw new Refusal('malformed', `A client id has at most ${limits.clientIdCharsMax} characters.`);
     }
