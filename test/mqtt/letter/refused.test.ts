@@ -37,11 +37,6 @@ async function assertRefused({ clause, what, sends, answers = '' }: Refused, way
   await connection.received(accepted.length / 2);
   await connection.send(Buffer.concat([sends, packet(0xc0)]));
   await connection.ended(`[${clause}] ${what}, ${way}`);
-  await Promise.race([connection.closed, new Promise((resolve) => setTimeout(resolve, 3000))]);
-  if (open) {
-    console.log('OPEN', clause, what, way, connection.bytes.toString('hex'));
-    await connection.cut();
-  }
   assert.equal(connection.bytes.toString('hex'), accepted + answers, `[${clause}] ${what}, ${way}`);
 }
 
