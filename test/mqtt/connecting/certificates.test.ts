@@ -112,7 +112,7 @@ suite('who brings a certificate', () => {
     assert.deepEqual(await valuesOf('d'), [1]);
     assert.deepEqual(await valuesOf('theirs', 'stranger'), []);
     const { body } = await server.call('owner', 'GET', '/mqtt/clients');
-    assert.deepEqual(body.map(({ client_id, username }: Record<string, string>) => [client_id, username]), [['mine', 'owner']]);
+    assert.deepEqual(body.map(({ id, owner }: Record<string, string>) => [id, owner]), [['mine', 'owner']]);
     await client.cut();
   });
 
@@ -176,13 +176,22 @@ suite('who brings a certificate', () => {
     }
   });
 
-  test('of an admin leaves no will to a crash that acts as admin', async () => {
+  test('of an admin leaves no will to a crash that acts as admin', async (t) => {
     const client = new Certified(authority.issue('admin'));
     const will = ['devices/theirs/sensors/s/value', '{"value":"willed"}'];
     assert.equal(await client.connect(connectOf({ flags: 0x0e }, 'crashes', ...will)), 0);
+    const willCount = async () => ((await server.rows())['mqtt_will'] ?? []).length;
+    assert.equal(await willCount(), 1);
+    // The next run looks for wills of the one before now and then.
+    t.mock.timers.enable({ apis: ['setInterval'] });
     await server.crash();
-    await server.running.idle();
+    t.mock.timers.tick(60_000);
+    await until(async () => (await willCount()) === 0);
     assert.deepEqual(await valuesOf('theirs', 'stranger'), []);
+    const { body: drops } = await server.call('stranger', 'GET', '/devices/theirs/drops');
+    assert.equal(drops[0].username, 'admin', 'it was looked at, and dropped');
+    t.mock.timers.reset();
+    await server.restart();
     await client.cut();
   });
 
