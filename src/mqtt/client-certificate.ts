@@ -41,5 +41,7 @@ function partsOf(name: unknown): Pick<CertifiedName, 'username' | 'keyName'> {
   const charsMax = limits.knownUsernameCharsMax + 1 + limits.nameCharsMax;
   if (typeof name !== 'string' || name === '' || !hasCharsMax(name, charsMax) || !isStorableText(name)) return nobody;
   const slash = name.indexOf('/');
-  return slash < 0 ? { username: name, keyName: undefined } : { username: name.slice(0, slash), keyName: name.slice(slash + 1) };
+  return slash < 0
+    ? { username: name, keyName: undefined }
+    : { username: name.slice(0, slash), keyName: name.slice(slash + 1) };
 }

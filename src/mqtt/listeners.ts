@@ -1,7 +1,7 @@
 // The ports of MQTT: plain TCP, optionally behind proxies that name the client, and TLS. Used by mqtt-server.ts alone,
 // which gets each connection from here. Every accepted connection is closed in the end, signed in or not.
 import { createServer as createTcpServer, type Server, type ServerOpts, type Socket } from 'node:net';
-import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { Listening } from '../base/network/listening.ts';
 import { AcceptedSockets, type ConnectionAdmission } from '../base/network/sockets.ts';
 import { limits } from '../config/limits.ts';

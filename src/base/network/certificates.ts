@@ -181,7 +181,8 @@ export class Certificates {
       const before = this.#loaded;
       this.#loaded = load(...pair, await read(clientCaFile), await read(clientCrlFile));
       const { options, clientOptions } = this.#loaded;
-      for (const { server, asksClients } of this.#servers) server.setSecureContext(asksClients ? clientOptions : options);
+      for (const { server, asksClients } of this.#servers)
+        server.setSecureContext(asksClients ? clientOptions : options);
       const { validTo } = new X509Certificate(options.cert as Buffer);
       this.#log.info({ certFile, validTo }, 'the TLS certificate was read anew');
       if (judgement(before) === judgement(this.#loaded)) return;

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { makeKeyOn } from '../../support/keys.ts';
 import { connectOf, type Part, packet } from '../../support/mqtt/packet-bytes.ts';
 import { addUsers, password } from '../../support/people.ts';
-import { makeKeyOn } from '../../support/keys.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { Authority, type Pair } from '../../support/tls/authority.ts';
 import { until } from '../../support/until.ts';
@@ -36,7 +36,11 @@ before(async () => {
   writeFileSync(crlFile, authority.revocationList([]));
   server = await TestServer.start(settings);
   await addUsers(server.folder, ['leaves'], server.clock);
-  for (const [as, id] of [['owner', 'd'], ['owner', 'other'], ['stranger', 'theirs']] as const) {
+  for (const [as, id] of [
+    ['owner', 'd'],
+    ['owner', 'other'],
+    ['stranger', 'theirs'],
+  ] as const) {
     await server.call(as, 'POST', '/devices', { json: { id, sensors: [{ id: 's' }] } });
   }
 });
@@ -112,7 +116,10 @@ suite('who brings a certificate', () => {
     assert.deepEqual(await valuesOf('d'), [1]);
     assert.deepEqual(await valuesOf('theirs', 'stranger'), []);
     const { body } = await server.call('owner', 'GET', '/mqtt/clients');
-    assert.deepEqual(body.map(({ id, owner }: Record<string, string>) => [id, owner]), [['mine', 'owner']]);
+    assert.deepEqual(
+      body.map(({ id, owner }: Record<string, string>) => [id, owner]),
+      [['mine', 'owner']],
+    );
     await client.cut();
   });
 
@@ -152,7 +159,15 @@ suite('who brings a certificate', () => {
     await makeKeyOn(server, 'owner', { name: 'short', expires });
     assert.equal(await codeOf(authority.issue('owner/short')), 0);
     server.clock.advance(120_000);
-    for (const name of ['owner/theirs', 'owner/twice', 'owner/none', 'owner/', 'owner/short', 'nobody/theirs', '/theirs']) {
+    for (const name of [
+      'owner/theirs',
+      'owner/twice',
+      'owner/none',
+      'owner/',
+      'owner/short',
+      'nobody/theirs',
+      '/theirs',
+    ]) {
       assert.equal(await codeOf(authority.issue(name)), 5, name);
     }
   });

@@ -65,9 +65,18 @@ export class Authority {
   #certify(
     names: readonly string[],
     publicKey: KeyObject,
-    { serial, endsInMs, isAuthority }: { readonly serial: number; readonly endsInMs: number; readonly isAuthority: boolean },
+    {
+      serial,
+      endsInMs,
+      isAuthority,
+    }: { readonly serial: number; readonly endsInMs: number; readonly isAuthority: boolean },
   ): string {
-    const constraints = der(0x30, oid('551d13'), der(0x01, [0xff]), der(0x04, der(0x30, ...(isAuthority ? [der(0x01, [0xff])] : []))));
+    const constraints = der(
+      0x30,
+      oid('551d13'),
+      der(0x01, [0xff]),
+      der(0x04, der(0x30, ...(isAuthority ? [der(0x01, [0xff])] : []))),
+    );
     const body = der(
       0x30,
       der(0xa0, integer(2)),
@@ -99,7 +108,10 @@ function der(tag: number, ...parts: readonly (Buffer | readonly number[])[]): Bu
 }
 
 function integer(value: number): Buffer {
-  return der(0x02, [(value >> 24) & 0x7f, (value >> 16) & 255, (value >> 8) & 255, value & 255].slice(value < 0x80 ? 3 : 0));
+  return der(
+    0x02,
+    [(value >> 24) & 0x7f, (value >> 16) & 255, (value >> 8) & 255, value & 255].slice(value < 0x80 ? 3 : 0),
+  );
 }
 
 function oid(hex: string): Buffer {
@@ -115,6 +127,9 @@ function nameOf(names: readonly string[]): Buffer {
 
 /** UTCTime. */
 function timeIn(ms: number): Buffer {
-  const text = new Date(Date.now() + ms).toISOString().replace(/[-:T]|\.\d+/g, '').slice(2);
+  const text = new Date(Date.now() + ms)
+    .toISOString()
+    .replace(/[-:T]|\.\d+/g, '')
+    .slice(2);
   return der(0x17, Buffer.from(text));
 }
