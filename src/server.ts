@@ -71,7 +71,7 @@ export interface RunningServer {
    * after the start.
    */
   finishStart(): Promise<void>;
-  /** Reloads the TLS certificate, where there is one. */
+  /** Reloads the TLS certificate and what clients' are judged by, where there is one. */
   reloadCertificate(): Promise<void>;
 }
 
@@ -182,7 +182,8 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       ...(await mqtt.start(http.server)),
       ...(await openMetrics(config, { metrics, securityHeaders, closers })),
     };
-    await certificates?.start([http.server, mqtt.tlsServer]);
+    const tlsServers = { plain: http.server, askingClients: mqtt.listeners.tlsServer };
+    await certificates?.start(tlsServers, () => mqtt.listeners.cutCertified());
     warnOfPlainText(config, log);
     const idle = async () => {
       clocks.look();
@@ -259,7 +260,11 @@ async function makeMqtt(parts: {
       host: hostOf(config),
       port: config.mqttPort,
       proxyProtocol: config.mqttProxyProtocol,
-      tls: certificates && { options: certificates.options, port: config.mqttTlsPort },
+      tls: certificates && {
+        options: certificates.clientOptions,
+        port: config.mqttTlsPort,
+        certificates: config.mqttClientCa === '' ? 'none' : config.mqttClientCert,
+      },
     },
     stored,
     duplicates,

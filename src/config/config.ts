@@ -34,6 +34,9 @@ export interface Config extends ProviderConfig, QuotaConfig {
   readonly mqttSessionExpiryMs: number | undefined;
   readonly tlsCert: string;
   readonly tlsKey: string;
+  readonly mqttClientCa: string;
+  readonly mqttClientCrl: string;
+  readonly mqttClientCert: 'optional' | 'required';
   readonly hstsS: number | undefined;
   readonly baseUrl: string;
   readonly dataDir: string;
@@ -117,6 +120,27 @@ export const settings: Settings = {
     fallback: '',
     reason: 'File with the private key of the certificate (PEM).',
     parse: text,
+  },
+  mqttClientCa: {
+    env: 'DUNDUN_MQTT_CLIENT_CA',
+    fallback: '',
+    reason:
+      'File with the certificates (PEM) of the authority, up to its root, that signs those of clients of MQTT over TLS: who brings one is signed in as its common name says, <username> or <username>/<name of an API key>, never as admin. Empty: clients are asked for none. Read anew like DUNDUN_TLS_CERT.',
+    parse: text,
+  },
+  mqttClientCrl: {
+    env: 'DUNDUN_MQTT_CLIENT_CRL',
+    fallback: '',
+    reason:
+      'File with the revocation lists (PEM) of each authority in DUNDUN_MQTT_CLIENT_CA; empty: none of its certificates is revoked. Read anew like DUNDUN_TLS_CERT: clients who came by a certificate are then cut, and come back if theirs is good. A list past its date lets nobody in by a certificate.',
+    parse: text,
+  },
+  mqttClientCert: {
+    env: 'DUNDUN_MQTT_CLIENT_CERT',
+    fallback: 'optional',
+    reason:
+      'Whether clients of MQTT over TLS may come without a certificate, by password or as guests (optional), or not (required), where DUNDUN_MQTT_CLIENT_CA is set.',
+    parse: oneOf('optional', 'required'),
   },
   hstsS: {
     env: 'DUNDUN_HSTS',
@@ -333,6 +357,10 @@ function faultsTogether(config: Config): string[] {
   const faults: string[] = [];
   if ((config.tlsCert === '') !== (config.tlsKey === ''))
     faults.push('DUNDUN_TLS_CERT and DUNDUN_TLS_KEY: set both, or none.');
+  if (config.mqttClientCa !== '' && config.tlsCert === '')
+    faults.push('DUNDUN_MQTT_CLIENT_CA: needs DUNDUN_TLS_CERT, because certificates of clients are a part of TLS.');
+  if (config.mqttClientCa === '' && (config.mqttClientCrl !== '' || config.mqttClientCert === 'required'))
+    faults.push('DUNDUN_MQTT_CLIENT_CRL and DUNDUN_MQTT_CLIENT_CERT: need DUNDUN_MQTT_CLIENT_CA.');
   const { adminPassword, passwordLengthMin } = config;
   if (adminPassword !== undefined && adminPassword !== '' && [...adminPassword].length < passwordLengthMin) {
     faults.push(

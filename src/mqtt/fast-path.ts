@@ -2,6 +2,7 @@
 // together after their commit (I1). Everything else goes on to the broker in its turn. Decides exactly as publishing.ts
 // does, with less work: no packet objects, no promises, one write for the acknowledgements of a commit
 // (docs/decisions/0006-fast-path.md).
+import { isUtf8 } from 'node:buffer';
 import type { Client } from 'aedes';
 import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
 import { LruCache } from '../base/memory/lru-cache.ts';
@@ -245,14 +246,17 @@ export class FastPath {
     const name = bytes.toString('latin1', topicStart, topicEnd);
     let topic = this.#topics.get(name);
     if (topic === undefined) {
-      topic = toSensorTopic(bytes.toString('utf8', topicStart, topicEnd));
+      topic = toSensorTopic(bytes.subarray(topicStart, topicEnd));
       this.#topics.set(name, topic);
     }
     return topic;
   }
 }
 
-function toSensorTopic(text: string): SensorTopic | 'unusual' {
+function toSensorTopic(bytes: Buffer): SensorTopic | 'unusual' {
+  // The slow way closes the connection [MQTT-1.5.3-1]; decoded, the bytes could be the name of another device.
+  if (!isUtf8(bytes)) return 'unusual';
+  const text = bytes.toString('utf8');
   const topic = parseTopic(text);
   if (topic.kind !== 'sensor') return 'unusual';
   const { device, sensor, many } = topic;

@@ -1,10 +1,11 @@
 // The ports of MQTT: plain TCP, optionally behind proxies that name the client, and TLS. Used by mqtt-server.ts alone,
 // which gets each connection from here. Every accepted connection is closed in the end, signed in or not.
 import { createServer as createTcpServer, type Server, type ServerOpts, type Socket } from 'node:net';
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { Listening } from '../base/network/listening.ts';
 import { AcceptedSockets, type ConnectionAdmission } from '../base/network/sockets.ts';
 import { limits } from '../config/limits.ts';
+import { noteCertificate } from './client-certificate.ts';
 import type { MqttOptions, MqttPorts } from './mqtt-options.ts';
 import { ProxiedSockets, type ProxiedSocketsParts } from './proxy/proxied-sockets.ts';
 
@@ -27,6 +28,8 @@ export class Listeners {
   readonly #listening: Listening[] = [];
   readonly #accepted: AcceptedSockets[] = [];
   #tlsServer: TlsServer | undefined;
+  /** Connections that brought a certificate; as many as there are. */
+  readonly #certified = new Set<TLSSocket>();
 
   constructor(parts: ListenersParts) {
     this.#parts = parts;
@@ -55,6 +58,12 @@ export class Listeners {
     for (const sockets of this.#accepted) sockets.cutAll();
   }
 
+  /** Closes the connections that were judged by what certificates are judged by no more, or are being judged so. */
+  cutCertified(): void {
+    for (const sockets of this.#accepted) sockets.cutUseless();
+    for (const socket of this.#certified) socket.destroy();
+  }
+
   async #startPlain(): Promise<MqttPorts> {
     const { port, proxyProtocol } = this.#parts.options;
     if (port === undefined) return {};
@@ -65,10 +74,30 @@ export class Listeners {
   async #startTls(): Promise<MqttPorts> {
     const { tls } = this.#parts.options;
     if (tls === undefined) return {};
-    const options = { ...this.#socketOptions, ...tls.options, handshakeTimeout: limits.tlsHandshakeMsMax };
-    const server = createTlsServer(options, (socket) => this.#take(socket));
+    const asks = tls.certificates !== 'none';
+    const options = {
+      ...{ ...this.#socketOptions, ...tls.options, handshakeTimeout: limits.tlsHandshakeMsMax },
+      // Judged in `#takeSecured`, because those without one may be let in.
+      ...{ requestCert: asks, rejectUnauthorized: false },
+    };
+    const server = createTlsServer(options, (socket) => (asks ? this.#takeSecured(socket) : this.#take(socket)));
     this.#tlsServer = server;
     return { mqtts: await this.#listen(server, tls.port) };
+  }
+
+  /** A certificate that is not to be trusted is no less than a wrong password: who brings it is not let in by another way. */
+  #takeSecured(socket: TLSSocket): void {
+    const certificate = noteCertificate(socket);
+    const isRequired = this.#parts.options.tls?.certificates === 'required';
+    if (certificate === 'invalid' || (certificate === 'none' && isRequired)) {
+      socket.destroy();
+      return;
+    }
+    if (certificate === 'noted') {
+      this.#certified.add(socket);
+      socket.once('close', () => this.#certified.delete(socket));
+    }
+    this.#take(socket);
   }
 
   #take(socket: Socket): void {

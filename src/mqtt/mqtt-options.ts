@@ -7,7 +7,14 @@ export interface MqttOptions {
   readonly port: number | undefined;
   /** True where connections of plain MQTT begin with a header of the PROXY protocol. */
   readonly proxyProtocol: boolean;
-  readonly tls: { readonly port: number; readonly options: TlsOptions } | undefined;
+  readonly tls:
+    | {
+        readonly port: number;
+        readonly options: TlsOptions;
+        /** Whether clients are asked for a certificate (decision 56), and cut without one. */
+        readonly certificates: 'none' | 'optional' | 'required';
+      }
+    | undefined;
 }
 
 /** The ports that are open. */

@@ -4,7 +4,6 @@
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Server as TlsServer } from 'node:tls';
 import type { AuthenticateError, Client, PublishPacket, Subscription } from 'aedes';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
@@ -20,8 +19,8 @@ import { IncomingPublishes } from './incoming-publishes.ts';
 import { Listeners } from './listeners.ts';
 import type { MqttPorts } from './mqtt-options.ts';
 import type { MqttParts } from './mqtt-parts.ts';
-import { boundFirstPacket } from './packets/first-packet.ts';
-import { boundPacketBytes, budgetPackets } from './packets/packet-bound.ts';
+import { requireLawfulPackets } from './packets/lawful-packets.ts';
+import { budgetPackets } from './packets/packet-bound.ts';
 import { holdReading } from './packets/reading.ts';
 import { StalledPackets } from './packets/stalled-packets.ts';
 import { addressOf, noteAddress } from './proxy/client-address.ts';
@@ -59,7 +58,8 @@ export class MqttServer {
   readonly #signIn: SignIn;
   readonly #sys: SysTopics;
   readonly #liveFilters = new LiveFilters();
-  readonly #listeners: Listeners;
+  /** Public, because certificates are read anew for its ports (server.ts). */
+  readonly listeners: Listeners;
   readonly #webSockets: WebSockets;
   readonly counts = new BrokerCounts();
   #stopFollowing: () => void = () => {};
@@ -144,7 +144,7 @@ export class MqttServer {
       onSlow: (session) => this.#onSlow(session),
       onHeld: () => this.#delivery.lookForCapacity(),
     });
-    this.#listeners = new Listeners({ ...parts, accept: (socket, address) => this.#accept(socket, address) });
+    this.listeners = new Listeners({ ...parts, accept: (socket, address) => this.#accept(socket, address) });
     this.#delivery = new Delivery({
       ages: parts.clocks.forAge,
       router: this.#broker,
@@ -179,12 +179,7 @@ export class MqttServer {
     };
     writer.setFanOut(this.#delivery);
     http.on('upgrade', (request, socket, head) => this.#webSockets.upgrade(request, socket, head));
-    return this.#listeners.start();
-  }
-
-  /** The server of MQTT over TLS, once it is started. */
-  get tlsServer(): TlsServer | undefined {
-    return this.#listeners.tlsServer;
+    return this.listeners.start();
   }
 
   /** Resolves when all published messages are stored or dropped, and have been delivered. */
@@ -200,7 +195,7 @@ export class MqttServer {
 
   /** Accepts no new connections; commits, acknowledges and delivers what was accepted; then closes the rest. */
   async close(): Promise<void> {
-    for (const part of [this.#listeners, this.#stalled, this.#sys]) part.close();
+    for (const part of [this.listeners, this.#stalled, this.#sys]) part.close();
     // Stops reading, so that accepted work comes to an end; senders get no answer to the rest and send it again.
     for (const client of Object.values(this.#broker.connections)) holdReading(client);
     const timeIsUp = new Promise<void>((resolve) => setTimeout(resolve, limits.drainMsMax).unref());
@@ -210,7 +205,7 @@ export class MqttServer {
     await new Promise<void>((resolve) => this.#broker.close(resolve));
     this.#webSockets.close();
     // Connections that have not signed in are not known to the broker yet.
-    this.#listeners.cutAll();
+    this.listeners.cutAll();
     // Wills of clients cut just now are stored like any publish.
     await this.idle();
     this.#stopFollowing();
@@ -341,8 +336,7 @@ export class MqttServer {
     noteAddress(stream, address);
     this.counts.opened(stream);
     const client = this.#broker.handle(stream, request);
-    boundPacketBytes(client);
-    boundFirstPacket(client);
+    requireLawfulPackets(client);
     tellsClient(client);
     this.#unread.watch(client);
     budgetPackets(client, this.#parts.byteBudget, () => this.#callerOf(client));

@@ -34,8 +34,17 @@ export interface SignedIn {
   /** Whose share of scarce things it uses: the user, or for guests their address. */
   readonly caller: Caller;
   readonly keyScopes?: KeyScopes;
-  /** When the key expires, in milliseconds since 1970 UTC. */
+  /** When the key or the certificate expires, in milliseconds since 1970 UTC. */
   readonly expiresMs?: number;
+  /** Whether the client came by a certificate, which never acts as admin (decision 56). */
+  readonly byCertificate?: boolean;
+}
+
+/** On whose behalf a client acts that has signed in. */
+export function actorOfSignIn({ user, caller, keyScopes, byCertificate = false }: SignedIn): Actor {
+  if (!byCertificate) return actorOf(user, caller, keyScopes);
+  const whole = keyScopes?.whole === true && !user.admin;
+  return actorOf({ ...user, admin: false }, caller, keyScopes && { ...keyScopes, admin: false, metrics: false, whole });
 }
 
 /** A connection that has signed in. */
@@ -44,7 +53,8 @@ export class ClientSession {
   readonly clientId: string;
   actor: Actor;
   readonly passwordVersion: number;
-  /** When its token or key expires, in milliseconds since 1970 UTC. */
+  readonly #byCertificate: boolean;
+  /** When its key or certificate expires, in milliseconds since 1970 UTC. */
   readonly expiresMs: number;
   /** True once its sign-in has ended: nothing passes from then on. */
   isEnded = false;
@@ -79,13 +89,22 @@ export class ClientSession {
   messagesOut = 0;
   #refused: Map<ClientRefusal, number> | undefined;
 
-  constructor(client: Client, { user, caller, keyScopes, expiresMs }: SignedIn, nowMs: number) {
+  constructor(client: Client, signedIn: SignedIn, nowMs: number) {
+    const { user, expiresMs, byCertificate = false } = signedIn;
     this.client = client;
     this.clientId = client.id;
-    this.actor = actorOf(user, caller, keyScopes);
+    this.actor = actorOfSignIn(signedIn);
+    this.#byCertificate = byCertificate;
     this.expiresMs = expiresMs ?? Number.POSITIVE_INFINITY;
     this.passwordVersion = user.passwordVersion;
     this.checkedMs = nowMs;
+  }
+
+  /** Takes the user and the key as they are now. */
+  renew(user: User, keyScopes: KeyScopes | undefined): void {
+    const { caller } = this.actor;
+    const byCertificate = this.#byCertificate;
+    this.actor = actorOfSignIn({ user, caller, byCertificate, ...(keyScopes === undefined ? {} : { keyScopes }) });
   }
 
   /** What was refused, and how often; undefined: nothing. */
@@ -302,7 +321,7 @@ export class Sessions {
     const user = await this.#users.findById(session.actor.userId);
     if (user === undefined) return false;
     if (keyScopes === undefined && user.passwordVersion !== session.passwordVersion) return false;
-    session.actor = actorOf(user, session.actor.caller, keyScopes);
+    session.renew(user, keyScopes);
     return true;
   }
 

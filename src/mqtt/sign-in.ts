@@ -22,10 +22,12 @@ import type { Permissions } from '../domain/permissions/permission.ts';
 import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import type { GuestShares } from '../domain/quotas/guest-shares.ts';
 import type { Logins } from '../domain/users/logins.ts';
-import { type Actor, actorOf, guestUsername, type User, type UserKey } from '../domain/users/user.ts';
+import { type Actor, guestUsername, type User, type UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
+import { signInByCertificate } from './certified-sign-in.ts';
+import { certifiedNameOf } from './client-certificate.ts';
 import { addressOf } from './proxy/client-address.ts';
-import { ClientSession, type ConnectFacts, type Sessions, type SignedIn } from './sessions.ts';
+import { actorOfSignIn, ClientSession, type ConnectFacts, type Sessions, type SignedIn } from './sessions.ts';
 import { SessionReplay } from './subscribers/replay.ts';
 
 /** What signing in needs of the port of stored sessions. */
@@ -59,8 +61,8 @@ export interface SignInParts {
   readonly onGone: (session: ClientSession) => void;
 }
 
-/** A will, with the user and the API key in whose name it is published. */
-export type Will = PublishPacket & { clientId?: string; user?: UserKey; keyId?: string };
+/** A will, with the user and the API key in whose name it is published, and whether they came by a certificate. */
+export type Will = PublishPacket & { clientId?: string; user?: UserKey; keyId?: string; byCertificate?: boolean };
 
 /** CONNACK codes [MQTT-3.2.2.3]. */
 const identifierRejected = 2;
@@ -116,7 +118,7 @@ export class SignIn implements ClientIdHolders {
     const { stored, sessions } = this.#parts;
     const { user } = signedIn;
     if (client.closed) throw new Refusal('busy', 'The connection ended before it was let in.');
-    const actor = actorOf(user, signedIn.caller, signedIn.keyScopes);
+    const actor = actorOfSignIn(signedIn);
     const gateway = await this.#parts.gateways.find(client.id);
     if (gateway !== undefined && !this.#parts.permissions.mayActFor(actor, gateway)) throw takenId(client.id);
     const owner = await stored.findSessionOwner(client.id);
@@ -197,11 +199,12 @@ export class SignIn implements ClientIdHolders {
   }
 
   /** Stores the user with the will, so that permission is checked in their name even after a crash. */
-  #signWill(client: Client, { user, keyScopes }: SignedIn): void {
+  #signWill(client: Client, { user, keyScopes, byCertificate }: SignedIn): void {
     const will = this.#connects.get(client)?.will;
     if (will === undefined) return;
     will.user = user.key;
     if (keyScopes !== undefined) will.keyId = keyScopes.keyId;
+    if (byCertificate === true) will.byCertificate = true;
   }
 
   /** The sign-in may have been revoked while the connection was being accepted, when it was not in any list yet. */
@@ -223,22 +226,24 @@ export class SignIn implements ClientIdHolders {
   /** A session in whose name a will is checked after its connection has closed. */
   async sessionOfWill(will: Will): Promise<ClientSession | undefined> {
     if (will.clientId === undefined || will.user === undefined) return undefined;
-    const signedIn = await this.#signedInOfWill(will.user, will.keyId);
+    const signedIn = await this.#signedInOfWill(will.user, will);
     const ghost = { id: will.clientId, close: () => {} } as unknown as Client;
     return signedIn && new ClientSession(ghost, signedIn, this.#parts.clock.elapsedMs());
   }
 
-  async #signedInOfWill(key: UserKey, keyId: string | undefined): Promise<SignedIn | undefined> {
+  async #signedInOfWill(key: UserKey, { keyId, byCertificate = false }: Will): Promise<SignedIn | undefined> {
     const { users, keys, callers } = this.#parts;
     const signedIn = keyId === undefined ? undefined : await keys.check(keyId);
     const user = keyId === undefined ? await users.findByKey(key) : signedIn?.user;
     // The address of a guest is not stored with the will.
-    return user && { ...signedIn, user, caller: callers.ofUser(user) };
+    return user && { ...signedIn, user, caller: callers.ofUser(user), byCertificate };
   }
 
-  /** An API key may be given as the password; the username is then empty or its owner's. */
+  /** An API key may be given as the password; the username is then empty or its owner's. A certificate goes before both. */
   async #verifyLogin(client: Client, username = '', password: Buffer | undefined): Promise<SignedIn> {
     assertLoginLength(username, password);
+    const certified = certifiedNameOf(client);
+    if (certified !== undefined) return signInByCertificate(this.#parts, certified, username);
     const text = password?.toString('utf8') ?? '';
     if (!isKeyText(text)) return this.#verifyUser(client, username, text);
     const { keys, callers } = this.#parts;
@@ -265,7 +270,8 @@ export class SignIn implements ClientIdHolders {
   #assertClientId(client: Client): void {
     // An empty client id needs a clean session [MQTT-3.1.3-7].
     const emptyId = this.#connects.get(client)?.emptyId === true;
-    if (emptyId && !client.clean) throw new Refusal('malformed', 'A client id is needed for a session that is kept.');
+    if (emptyId && (!client.clean || this.#connects.get(client)?.protocolLevel === 3))
+      throw new Refusal('malformed', 'A client id is needed for a session that is kept.');
     if (client.id.length > limits.clientIdCharsMax || !isStorableText(client.id)) {
       throw new Refusal('malformed', `A client id has at most ${limits.clientIdCharsMax} characters.`);
     }

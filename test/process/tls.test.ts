@@ -79,6 +79,20 @@ suite('encryption', { timeout: 1_800_000 }, () => {
       [{ DUNDUN_TLS_KEY: folder }, /DUNDUN_TLS_KEY: "\S+" cannot be read \(EISDIR/],
       [{ DUNDUN_TLS_CERT: garbage }, /DUNDUN_TLS_CERT: "\S+garbage\.pem" must be a file in PEM form/],
       [{ DUNDUN_TLS_KEY: garbage }, /DUNDUN_TLS_KEY: "\S+garbage\.pem" must be a file in PEM form/],
+      [
+        { DUNDUN_MQTT_CLIENT_CA: keyFile },
+        /DUNDUN_MQTT_CLIENT_CA: "\S+key\.pem" must be a file in PEM form.*no CERTIFICATE/,
+      ],
+      [{ DUNDUN_MQTT_CLIENT_CA: '/nowhere/ca.pem' }, /DUNDUN_MQTT_CLIENT_CA: "\S+" cannot be read \(ENOENT/],
+      [
+        { DUNDUN_MQTT_CLIENT_CA: certFile, DUNDUN_MQTT_CLIENT_CRL: certFile },
+        /DUNDUN_MQTT_CLIENT_CRL: "\S+cert\.pem" must be a file in PEM form.*no X509 CRL/,
+      ],
+      [
+        { DUNDUN_MQTT_CLIENT_CRL: certFile },
+        /DUNDUN_MQTT_CLIENT_CRL and DUNDUN_MQTT_CLIENT_CERT: need DUNDUN_MQTT_CLIENT_CA/,
+      ],
+      [{ DUNDUN_MQTT_CLIENT_CERT: 'required' }, /DUNDUN_MQTT_CLIENT_CERT: need DUNDUN_MQTT_CLIENT_CA/],
       [{ DUNDUN_TLS_KEY: foreign }, /DUNDUN_TLS_CERT and DUNDUN_TLS_KEY: the key is not that of the certificate/],
     ];
     for (const [wrong, says] of cases) {

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -74,6 +75,9 @@ export class TestServer {
   readonly #settings: Env;
   readonly #overrides: ServerOverrides;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 });
+  readonly #tlsAgent = new TlsAgent({ keepAlive: true, maxSockets: 32, rejectUnauthorized: false });
+  /** Whether a certificate is set, so that it speaks HTTPS. */
+  #isTls = false;
   readonly #tokens = new Map<As, { readonly token: string; readonly goodUntilMs: number }>();
   readonly #rows: RowsReader;
   #running: RunningServer | undefined;
@@ -140,6 +144,7 @@ export class TestServer {
   /** Stops the server and removes its folder. Fails when the server logged an error that no test asked about. */
   async stop(): Promise<void> {
     this.#agent.destroy();
+    this.#tlsAgent.destroy();
     this.#rows.close();
     await this.#running?.close();
     await removeData(this.folder);
@@ -176,8 +181,9 @@ export class TestServer {
     const headers = { ...(type === undefined ? {} : { 'content-type': type }), ...carries.headers };
     const { port, hostname } = new URL(this.url);
     const origin = carries.from === undefined ? {} : { localAddress: carries.from };
+    const [ask, agent] = this.#isTls ? [requestTls, this.#tlsAgent] : [request, this.#agent];
     return new Promise((resolve, reject) => {
-      const sent = request({ agent: this.#agent, hostname, port, method, path, headers, ...origin }, (response) => {
+      const sent = ask({ agent, hostname, port, method, path, headers, ...origin }, (response) => {
         buffer(response).then((bytes) => {
           const json = /json/.test(response.headers['content-type'] ?? '') && bytes.length > 0;
           const text = (isGzip(bytes) ? gunzipSync(bytes) : bytes).toString('utf8');
@@ -229,6 +235,7 @@ export class TestServer {
     const realMs = performance.now();
     await ageCounts(this.folder, this.clock.elapsedMs() - this.#begun.elapsedMs - (realMs - this.#begun.realMs));
     this.#begun = { elapsedMs: this.clock.elapsedMs(), realMs };
+    this.#isTls = (env as Env)['DUNDUN_TLS_CERT'] !== undefined;
     const level = this.#settings['DUNDUN_LOG_LEVEL'] ?? 'error';
     const log = pino({ level, base: null }, { write: (line: string) => this.#note(line) });
     this.#running = await startServer(parseConfig(env), {

@@ -1,7 +1,8 @@
-// The TLS certificate and key: loaded at start, and again on SIGHUP and when the files change, for all TLS servers,
-// without cutting a connection. An invalid or half-written pair is logged, and the previous one stays in use. Created
-// by server.ts. The files are polled, because change notifications are unreliable on many file systems.
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+// The TLS certificate and key, and by which authorities and revocation lists clients' certificates are judged: loaded at
+// start, and again on SIGHUP and when the files change, for all TLS servers, without cutting a connection. What is invalid
+// or half-written is logged, and all that was before stays in use. Created by server.ts. The files are polled, because
+// change notifications are unreliable on many file systems.
+import { constants, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions, Server as TlsServer } from 'node:tls';
@@ -12,6 +13,31 @@ import type { Clock } from '../time/clock.ts';
 export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
+  /** The authorities that clients' certificates are of; undefined: clients are asked for none. */
+  readonly clientCaFile?: string | undefined;
+  /** What those have revoked; undefined: nothing. */
+  readonly clientCrlFile?: string | undefined;
+}
+
+/** The settings that name these files; an empty text: none. */
+export interface CertificateSettings {
+  readonly tlsCert: string;
+  readonly tlsKey: string;
+  readonly mqttClientCa: string;
+  readonly mqttClientCrl: string;
+}
+
+/** What the files say. */
+interface Loaded {
+  readonly options: SecureContextOptions;
+  /** For servers that ask clients for certificates. */
+  readonly clientOptions: SecureContextOptions;
+}
+
+/** A server, and whether it asks clients for certificates. */
+interface KeptServer {
+  readonly server: TlsServer;
+  readonly asksClients: boolean;
 }
 
 /** TLS 1.2 and 1.3 with ephemeral keys (ECDHE) and authenticated encryption (AEAD). */
@@ -25,12 +51,19 @@ const secure: SecureContextOptions = {
   ].join(':'),
 };
 
+/**
+ * A client's certificate is judged in a whole handshake, and once: one that is resumed or made anew on the same connection
+ * would bring another, or one that has been revoked since.
+ */
+const judgedOnce = { secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION };
+
 export class Certificates {
   readonly #files: CertificateFiles;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #servers: TlsServer[] = [];
-  #options: SecureContextOptions;
+  readonly #servers: KeptServer[] = [];
+  #loaded: Loaded;
+  #onClientsChange: () => void = () => {};
   /** State of the files when they were last read, as `#look` describes it. */
   #seen = '';
   /** A newer state of the files, and since when they have had it. */
@@ -44,32 +77,51 @@ export class Certificates {
     this.#files = parts.files;
     this.#clock = parts.clock;
     this.#log = parts.log;
-    this.#options = optionsOf(readFileSync(parts.files.certFile), readFileSync(parts.files.keyFile));
+    const { certFile, keyFile, clientCaFile, clientCrlFile } = parts.files;
+    const read = (file: string | undefined) => (file === undefined ? undefined : readFileSync(file));
+    this.#loaded = load(readFileSync(certFile), readFileSync(keyFile), read(clientCaFile), read(clientCrlFile));
   }
 
   /** Returns undefined where no certificate is set. @throws Error when the certificate cannot be used. */
   static open(
-    { tlsCert, tlsKey }: { readonly tlsCert: string; readonly tlsKey: string },
+    { tlsCert, tlsKey, mqttClientCa, mqttClientCrl }: CertificateSettings,
     parts: { readonly clock: Clock; readonly log: Log },
   ): Certificates | undefined {
-    return tlsCert === '' ? undefined : new Certificates({ ...parts, files: { certFile: tlsCert, keyFile: tlsKey } });
+    if (tlsCert === '') return undefined;
+    const files = { certFile: tlsCert, keyFile: tlsKey };
+    const ofClients = { clientCaFile: mqttClientCa || undefined, clientCrlFile: mqttClientCrl || undefined };
+    return new Certificates({ ...parts, files: { ...files, ...ofClients } });
   }
 
   /** The options to create a TLS server with. */
   get options(): SecureContextOptions {
-    return this.#options;
+    return this.#loaded.options;
+  }
+
+  /** The same for a server that asks clients for certificates, where authorities for these are set. */
+  get clientOptions(): SecureContextOptions {
+    return this.#loaded.clientOptions;
   }
 
   /** Gives the server the present certificate and every later one. */
-  keepFresh(server: TlsServer): void {
-    this.#servers.push(server);
+  keepFresh(server: TlsServer, { asksClients = false } = {}): void {
+    this.#servers.push({ server, asksClients });
     // The server may have been created with an earlier certificate.
-    server.setSecureContext(this.#options);
+    server.setSecureContext(asksClients ? this.clientOptions : this.options);
   }
 
-  /** Polls the files from now on, and updates these servers where they use TLS. */
-  async start(servers: readonly unknown[]): Promise<void> {
-    for (const server of servers) if (server instanceof TlsServer) this.keepFresh(server);
+  /**
+   * Polls the files from now on, and updates these servers where they use TLS.
+   * @param onClientsChange called when clients' certificates are judged by other files than before.
+   */
+  async start(
+    servers: { readonly plain: unknown; readonly askingClients: unknown },
+    onClientsChange: () => void,
+  ): Promise<void> {
+    const { plain, askingClients } = servers;
+    if (plain instanceof TlsServer) this.keepFresh(plain);
+    if (askingClients instanceof TlsServer) this.keepFresh(askingClients, { asksClients: true });
+    this.#onClientsChange = onClientsChange;
     this.#seen = await this.#look();
     this.#plan();
   }
@@ -80,7 +132,7 @@ export class Certificates {
     await this.#reading;
   }
 
-  /** Reads both files now, whether or not they have changed. */
+  /** Reads the files now, whether or not they have changed. */
   reload(): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     const reading = (this.#reading ?? Promise.resolve()).then(() => this.#read());
@@ -107,8 +159,9 @@ export class Certificates {
 
   /** A text that changes whenever a file does, also when a symbolic link points elsewhere. */
   async #look(): Promise<string> {
-    const { certFile, keyFile } = this.#files;
-    const looks = [certFile, keyFile].map((file) =>
+    const { certFile, keyFile, clientCaFile, clientCrlFile } = this.#files;
+    const files = [certFile, keyFile, clientCaFile, clientCrlFile].filter((file) => file !== undefined);
+    const looks = files.map((file) =>
       stat(file).then(
         ({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`,
         (error: NodeJS.ErrnoException) => error.code ?? 'none',
@@ -118,28 +171,67 @@ export class Certificates {
   }
 
   async #read(): Promise<void> {
-    const { certFile, keyFile } = this.#files;
+    const { certFile, keyFile, clientCaFile, clientCrlFile } = this.#files;
     // Before reading: a change during the reading is then noticed and read again.
     this.#seen = await this.#look();
     this.#changed = undefined;
     try {
-      const options = optionsOf(await readFile(certFile), await readFile(keyFile));
-      for (const server of this.#servers) server.setSecureContext(options);
-      this.#options = options;
+      const read = async (file: string | undefined) => (file === undefined ? undefined : await readFile(file));
+      const pair = [await readFile(certFile), await readFile(keyFile)] as const;
+      const before = this.#loaded;
+      this.#loaded = load(...pair, await read(clientCaFile), await read(clientCrlFile));
+      const { options, clientOptions } = this.#loaded;
+      for (const { server, asksClients } of this.#servers)
+        server.setSecureContext(asksClients ? clientOptions : options);
       const { validTo } = new X509Certificate(options.cert as Buffer);
       this.#log.info({ certFile, validTo }, 'the TLS certificate was read anew');
+      if (judgement(before) === judgement(this.#loaded)) return;
+      this.#log.info({ clientCaFile, clientCrlFile }, 'clients’ certificates are judged by other files from now on');
+      this.#onClientsChange();
     } catch (error) {
       const reason = (error as Error).message;
-      this.#log.error({ certFile, keyFile, reason }, 'the TLS certificate cannot be used; the one before stays');
+      const files = { certFile, keyFile, clientCaFile, clientCrlFile };
+      this.#log.error({ ...files, reason }, 'the TLS certificate cannot be used; the one before stays');
     }
   }
 }
 
-/** @throws Error unless they are a certificate and its key. */
-function optionsOf(cert: Buffer, key: Buffer): SecureContextOptions {
+/** By what clients' certificates are judged, as one text. */
+function judgement({ clientOptions: { ca, crl } }: Loaded): string {
+  return [ca, crl].flat().join('\n');
+}
+
+/** @throws Error unless they are a certificate and its key, authorities and revocation lists. */
+function load(cert: Buffer, key: Buffer, clientCa?: Buffer, clientCrl?: Buffer): Loaded {
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
     throw new Error('the key is not that of the certificate');
   const options = { ...secure, cert, key };
   createSecureContext(options);
-  return options;
+  if (clientCa === undefined) return { options, clientOptions: options };
+  const crl = clientCrl === undefined ? {} : { crl: revocationListsOf(clientCrl) };
+  const clientOptions = { ...options, ...judgedOnce, ca: authoritiesOf(clientCa), ...crl };
+  createSecureContext(clientOptions);
+  return { options, clientOptions };
+}
+
+/** The certificates of a file in PEM form. @throws Error where there is none: Node.js would trust every public authority. */
+export function authoritiesOf(pem: Buffer): string[] {
+  const authorities = blocksOf(pem, 'CERTIFICATE');
+  for (const authority of authorities) {
+    if (!new X509Certificate(authority).ca) throw new Error('one of the certificates is no authority’s');
+  }
+  return authorities;
+}
+
+/** The revocation lists of a file in PEM form; Node.js would read the first alone. @throws Error where there is none. */
+export function revocationListsOf(pem: Buffer): string[] {
+  const lists = blocksOf(pem, 'X509 CRL');
+  createSecureContext({ crl: lists });
+  return lists;
+}
+
+function blocksOf(pem: Buffer, what: string): string[] {
+  const blocks = pem.toString('latin1').match(new RegExp(`-----BEGIN ${what}-----[^-]*-----END ${what}-----`, 'g'));
+  if (blocks === null) throw new Error(`there is no ${what} in it`);
+  return blocks;
 }

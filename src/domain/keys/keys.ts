@@ -11,7 +11,7 @@ import type { Permissions } from '../permissions/permission.ts';
 import type { Announcer } from '../ports/coordination.ts';
 import { remembered } from '../remembered.ts';
 import type { SessionRevocations } from '../users/session-revocations.ts';
-import type { Actor, KeyScopes, User } from '../users/user.ts';
+import type { Actor, KeyScopes, User, UserKey } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import { type ApiKey, type KeyDraft, keyScopesOf } from './key.ts';
 import type { KeyStore } from './key-store.ts';
@@ -185,6 +185,15 @@ export class Keys {
   async check(id: string): Promise<KeySignIn | undefined> {
     const key = await this.#store.findById(id);
     return key && this.#signInBy(key);
+  }
+
+  /**
+   * The sign-in by the key of this name, for who has shown otherwise to be its holder; undefined where the user has none of
+   * this name that is good, or several.
+   */
+  async findByName(owner: UserKey, name: string): Promise<KeySignIn | undefined> {
+    const [key, ...more] = (await this.#store.list(owner)).filter((one) => one.name === name);
+    return key === undefined || more.length > 0 ? undefined : this.#signInBy(key);
   }
 
   /** Resolves when all uses of keys are stored. */

@@ -1,10 +1,11 @@
 // Bounds MQTT packets before they are gathered in memory: the size of each, and the sum of incomplete ones. mqtt-packet
-// has no bound: it would gather 256 MiB, which the protocol allows, from any client before it signs in. Called by
-// mqtt-server.ts for each connection.
+// has no bound: it would gather 256 MiB, which the protocol allows, from any client before it signs in. Called for
+// each connection by lawful-packets.ts and mqtt-server.ts.
 import type { Client } from 'aedes';
 import { limits } from '../../config/limits.ts';
 import type { ByteBudget, ByteReservation } from '../../domain/callers/byte-budget.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
+import { headerFault } from './packet-faults.ts';
 import { holdReading, readOn } from './reading.ts';
 
 interface Parser {
@@ -15,17 +16,23 @@ interface Parser {
   emit(event: 'error', error: Error): boolean;
 }
 
-/** Cuts the client when a packet announces too many bytes; before the sign-in first-packet.ts allows fewer. */
+/**
+ * Cuts the client when a packet announces too many bytes, or others than it may have; before the sign-in first-packet.ts
+ * allows fewer.
+ */
 export function boundPacketBytes(client: Client): void {
   const parser = parserOf(client);
   const parseLength = parser._parseLength;
   parser._parseLength = function (this: Parser): boolean {
     const parsed = parseLength.call(this);
-    const { cmd } = this.packet;
+    if (!parsed) return false;
+    const { cmd, length } = this.packet;
     const isOfFilters = cmd === 'subscribe' || cmd === 'unsubscribe';
     const bytesMax = isOfFilters ? limits.filtersPacketBytesMax : limits.mqttPacketBytesMax;
-    if (!parsed || this.packet.length <= bytesMax) return parsed;
-    this.emit('error', new Error(`a packet of ${this.packet.length} bytes is more than ${bytesMax}`));
+    const isLarge = length > bytesMax;
+    const fault = isLarge ? `a packet of ${length} bytes is more than ${bytesMax}` : headerFault(this.packet, length);
+    if (fault === undefined) return true;
+    this.emit('error', new Error(fault));
     return false;
   };
 }

@@ -134,7 +134,8 @@ suite('the protocol', () => {
   const rows: [protocol: Partial<IConnectPacket>, code: number | 'closed'][] = [
     [{ protocolId: 'MQTT', protocolVersion: 4 }, 0],
     [{ protocolId: 'MQIsdp', protocolVersion: 3 }, 0],
-    [{ protocolId: 'MQTT', protocolVersion: 5 }, 1],
+    // The rest, and what version 5 is told, is in letter/refused-packets.ts.
+    [{ protocolId: 'MQTT', protocolVersion: 5 }, 0x84],
   ];
   for (const [protocol, code] of rows) {
     test(`${protocol.protocolId} ${protocol.protocolVersion}: CONNACK ${code}`, async () => {
@@ -305,7 +306,6 @@ suite('a client id', () => {
     'of the longest kind': ['x'.repeat(limits.clientIdCharsMax), false, 0],
     'longer than that': ['x'.repeat(limits.clientIdCharsMax + 1), true, 2],
     'far longer': ['x'.repeat(60_000), false, 2],
-    'with a NUL': ['a\0b', true, 2],
     'beyond ASCII': ['ü€😀 /+#$', false, 0],
     'a name of every object': ['__proto__', false, 0],
     'another of those': ['constructor', true, 0],

@@ -11,6 +11,7 @@ import {
 } from 'mqtt-packet';
 import { type As, password } from '../people.ts';
 import type { TestServer } from '../test-server.ts';
+import { lengthBytes, prefixed } from './packet-bytes.ts';
 
 type Command = Packet['cmd'];
 type PacketOf<C extends Command> = Extract<Packet, { cmd: C }>;
@@ -144,18 +145,4 @@ export function connectBytes(options: {
   const fields = [clientId, username, secret].filter((field) => field !== undefined);
   const rest = Buffer.concat([Buffer.from([0, 4, 0x4d, 0x51, 0x54, 0x54, 4, flags, 0, 60]), ...fields.map(prefixed)]);
   return Buffer.concat([Buffer.from([0x10]), lengthBytes(rest.length), rest]);
-}
-
-/** A remaining length as MQTT writes it [MQTT-2.2.3]. */
-function lengthBytes(length: number): Buffer {
-  const bytes: number[] = [];
-  for (let left = length; bytes.length === 0 || left > 0; left = Math.floor(left / 128)) {
-    bytes.push((left % 128) | (left >= 128 ? 0x80 : 0));
-  }
-  return Buffer.from(bytes);
-}
-
-function prefixed(field: string | Buffer): Buffer {
-  const bytes = Buffer.from(field as string);
-  return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]);
 }
