@@ -109,6 +109,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     await domain.storageQuota.start();
     closers.push(() => domain.rules.outbox.close());
     closers.push(() => domain.rules.watcher.close());
+    closers.push(() => domain.alarming.sweep.close());
     closers.push(() => domain.services.passwordResets.idle());
     closers.push(() => domain.charges.flush());
     closers.push(() => domain.writer.idle());
@@ -176,6 +177,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     closers.push(async () => void (await Promise.all([http.close(), mqtt.close()])));
     await domain.rules.outbox.start();
     await domain.rules.watcher.start();
+    domain.alarming.sweep.start();
     const httpPort = await http.start();
     ports = {
       http: httpPort,
@@ -193,6 +195,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       await domain.rules.outbox.idle();
       // Delivers the actuator settings that the outbox made.
       await mqtt.idle();
+      await domain.alarming.sweep.idle();
       await domain.retention.idle();
       await domain.presence.idle();
       await domain.charges.flush();

@@ -1,5 +1,6 @@
 // The store of the watcher of rules, as the domain needs it; engines implement it. Results are stored in one unit
 // with the watcher's position, so that after a crash it continues there and comes to the same results (I5).
+import type { AlarmChange } from '../../alarms/alarm.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Fence } from '../../ports/coordination.ts';
@@ -7,6 +8,7 @@ import type { UserKey } from '../../users/user.ts';
 import type { NewMessage } from '../outbox/message.ts';
 import type { NotificationId } from '../rules/notification.ts';
 import type { RuleExtras } from '../rules/rule-changes.ts';
+import type { OpenRuleAlarm } from './rule-alarms.ts';
 
 export type RuleKey = number & { readonly __brand?: 'RuleKey' };
 
@@ -66,6 +68,8 @@ export interface RecordedMemory {
 export interface WatchRecord {
   readonly firings: readonly RecordedFiring[];
   readonly memories: readonly RecordedMemory[];
+  /** Alarms that began or ended; absent: none. */
+  readonly alarms?: readonly AlarmChange[];
   /** Datapoints up to this seq have been evaluated; undefined: unchanged. */
   readonly followedSeq: number | undefined;
 }
@@ -84,6 +88,12 @@ export interface WatchStore {
   findRule(id: NotificationId): Promise<WatchedRule | undefined>;
   /** Those of these rules that are active. Where a rule names a device by a former id, it has the present one here. */
   findRules(ids: readonly NotificationId[]): Promise<WatchedRule[]>;
+  /** One step of the open alarms of rules with keys above `after`, in order of keys; of these rules where they are given. */
+  listOpenAlarms(page: {
+    readonly after: number;
+    readonly limit: number;
+    readonly rules?: readonly RuleKey[];
+  }): Promise<OpenRuleAlarm[]>;
   /** Device and sensor ids of these sensors, without removed ones. */
   sensorRefsOf(sensors: readonly SensorKey[]): Promise<Map<SensorKey, StoredSensorRef>>;
   /**
