@@ -169,7 +169,9 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
         facts: () => {
           clocks.look();
           const timeMs = clocks.isInDoubt ? undefined : clock.now();
-          return dashboardSettingsOf(config, { guestAccess: domain.permissions.guestAccess, ports, timeMs });
+          const sending = [...domain.senders.values()].filter(({ closedBecause }) => closedBecause === undefined);
+          const channels = ['none', ...sending.map(({ channel }) => channel)];
+          return dashboardSettingsOf(config, { guestAccess: domain.permissions.guestAccess, ports, timeMs, channels });
         },
       },
     });

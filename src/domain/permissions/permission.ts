@@ -67,6 +67,8 @@ export interface AlarmView {
   /** Alarms of these devices. Being public makes no alarms visible. */
   readonly devices: Audience;
   readonly gateways: Audience;
+  /** The devices about which the actor sees the alarms of their own rules: those whose values they may view, public ones too. */
+  readonly ownRules: Audience;
   /** Devices and gateways whose alarms the actor may acknowledge, snooze and assign. */
   readonly updatable: { readonly devices: Audience; readonly gateways: Audience };
   readonly user: UserKey;
@@ -317,6 +319,7 @@ export class Permissions {
     };
     const updatable = { devices: named(scope.update), gateways: named(scope.gatewayUpdate) };
     return {
+      ownRules: this.audienceOf(actor, scope.dataView),
       ...{ devices: named(scope.dataView), gateways: named(scope.gatewayView), updatable, user: actor.key },
       all: actor.admin,
     };

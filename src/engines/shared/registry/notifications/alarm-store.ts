@@ -222,9 +222,10 @@ function selectAlarms(view: AlarmView): RawBuilder<Row> {
 
 /** The alarms that the view shows (Permissions.alarmViewOf). */
 function isSeen(view: AlarmView): RawBuilder<SqlBool> {
-  const ofAuthor = view.all ? sql`1 = 1` : sql`(alarm.author IS NULL OR alarm.author = ${view.user})`;
+  const ofDevice = view.all ? sql`1 = 1` : sql`alarm.author IS NULL`;
   const service = view.all ? sql` OR alarm.kind = 'storage'` : sql``;
-  return sql<SqlBool>`((device.key IS NOT NULL AND ${ofAuthor} AND ${audienceCondition('device', view.devices)})
+  return sql<SqlBool>`((device.key IS NOT NULL AND ${ofDevice} AND ${audienceCondition('device', view.devices)})
+    OR (device.key IS NOT NULL AND alarm.author = ${view.user} AND ${audienceCondition('device', view.ownRules)})
     OR (gateway.key IS NOT NULL AND ${audienceCondition('gateway', view.gateways)})${service})`;
 }
 
