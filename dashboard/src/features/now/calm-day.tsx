@@ -1,5 +1,7 @@
 // All is well: a calm sign, and the day in five lines, from its first moment where one is.
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, call, callPage } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
@@ -7,6 +9,7 @@ import { serverNow } from '../../api/server-time.ts';
 import { limits } from '../../limits.ts';
 import { sizeText } from '../../shared/account/quotas.ts';
 import { formatNumber } from '../../shared/device/value.tsx';
+import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import classes from './now.module.css';
@@ -18,6 +21,10 @@ export function CalmDay() {
   const { strings, tag } = useLocale();
   const { now } = strings;
   const [since] = useState(() => new Date(new Date(serverNow()).setHours(0, 0, 0, 0)).toISOString());
+  const all = useQuery({
+    ...{ queryKey: keys.today('all', since), staleTime },
+    queryFn: () => callPage(api.GET('/api/v2/devices', { params: { query: one } })),
+  });
   const quota = useQuery({ queryKey: keys.ownQuota, staleTime, queryFn: () => call(api.GET('/api/v2/users/me/quota')) });
   const devices = useQuery({
     ...{ queryKey: keys.today('devices', since), staleTime },
@@ -42,6 +49,14 @@ export function CalmDay() {
     [number(sent.data?.total), now.daySent],
     [bytes === undefined ? strings.shared.noFigure : sizeText(bytes, tag), now.dayStored],
   ] as const;
+  if (all.data?.total === 0)
+    return (
+      <EmptyState title={now.noDevices} words={now.noDevicesWords}>
+        <Button component={Link} to="/devices">
+          {now.begin}
+        </Button>
+      </EmptyState>
+    );
   return (
     <section className={classes.calm}>
       <p className={classes.well}>
