@@ -619,7 +619,7 @@ export const limits = {
   /** Alarms open at a time: of the rules of one author, of the silent sensors of one owner, and of one owner's gateways. Beyond: not kept. */
   alarmsOpenMax: 1_000,
   /** Alarms of rules open at a time, together. Beyond: not kept. */
-  ruleAlarmsOpenAllMax: 20_000,
+  ruleAlarmsOpenAllMax: 10_000,
   /** Alarms opened in one look at all sensors or gateways. Beyond: in the next. */
   alarmsOpenedMax: 500,
   /** Bytes by which it is known how often sensors, and gateways, are usually heard (18 each). Beyond: further ones raise no alarm. */

@@ -269,6 +269,7 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
     of: [
       ...(['valueBytesMax', 'nameCharsMax', 'descriptionBytesMax', 'deviceDescriptionBytesMax'] as const),
       ...(['deviceValueBytesMax', 'wordCharsMax', 'idCharsMax', 'idempotencyKeyCharsMax', 'messageCharsMax'] as const),
+      ...(['alarmNoteCharsMax', 'alarmConditionCharsMax', 'alarmValueCharsMax'] as const),
       ...(['notificationBytesMax', 'passwordCharsMax', 'usernameCharsMax', 'knownUsernameCharsMax'] as const),
       ...([
         'knownPasswordCharsMax',

@@ -8,11 +8,11 @@ import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
 import { providersOf } from '../config/provider-settings.ts';
 import { makeSenders } from '../delivery/senders.ts';
-import { AlarmChanges } from '../domain/alarms/alarm-changes.ts';
 import { ActuatorHistory } from '../domain/actuators/actuator-history.ts';
 import { Actuators } from '../domain/actuators/actuators.ts';
 import { DeliveryMarks } from '../domain/actuators/delivery-marks.ts';
 import { Downlinks } from '../domain/actuators/downlinks.ts';
+import { AlarmChanges } from '../domain/alarms/alarm-changes.ts';
 
 import { Callers } from '../domain/callers/callers.ts';
 import { MqttClients } from '../domain/clients/mqtt-clients.ts';

@@ -160,7 +160,9 @@ describe('in a browser, the first page', { skip }, () => {
   });
 });
 
-test('in a browser, a notification that reaches nobody says so, and channels that cannot send are not offered', { skip }, async () => {
+test('in a browser, a notification that reaches nobody says so, and channels that cannot send are not offered', {
+  skip,
+}, async () => {
   buildWhereStale();
   const server = await TestServer.start({ DUNDUN_TELEGRAM_TOKEN: '1:x' });
   const browser = await launchBrowser();
@@ -177,7 +179,10 @@ test('in a browser, a notification that reaches nobody says so, and channels tha
       await page.getByText(/Reaches nobody: your profile has no address for Telegram/i).waitFor();
       await assertAccessible(page);
       await page.goto('/notifications/new?device=d&sensor=s');
-      await page.getByRole('button', { name: /^By which ways|ways/i }).first().click();
+      await page
+        .getByRole('button', { name: /^By which ways|ways/i })
+        .first()
+        .click();
       assert.equal(await page.getByRole('checkbox', { name: /e-?mail/i }).isDisabled(), true);
       assert.equal(await page.getByRole('checkbox', { name: /webhook/i }).isDisabled(), true);
       await page.getByText('Who runs this service can set one up.').first().waitFor();

@@ -16,7 +16,18 @@ export interface Page {
     | '/profile'
     | '/import';
   readonly label: keyof Strings['shell'] &
-    ('now' | 'devices' | 'map' | 'notifications' | 'gateways' | 'clients' | 'projects' | 'users' | 'profile' | 'import');
+    (
+      | 'now'
+      | 'devices'
+      | 'map'
+      | 'notifications'
+      | 'gateways'
+      | 'clients'
+      | 'projects'
+      | 'users'
+      | 'profile'
+      | 'import'
+    );
   readonly icon: IconName;
 }
 

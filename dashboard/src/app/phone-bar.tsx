@@ -23,9 +23,11 @@ export function PhoneBar() {
   useEffect(close, [pathname]);
   return (
     <nav className={classes.bar} aria-label={shell.navigation}>
-      {mainPages(state).slice(0, inBar).map((page) => (
-        <Entry key={page.to} page={page} />
-      ))}
+      {mainPages(state)
+        .slice(0, inBar)
+        .map((page) => (
+          <Entry key={page.to} page={page} />
+        ))}
       <button type="button" className={classes.entry} onClick={open} aria-haspopup="dialog">
         <Icon name="menu" />
         <span>{shell.more}</span>

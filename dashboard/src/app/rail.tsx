@@ -14,7 +14,7 @@ export function Rail() {
   const state = useSession();
   return (
     <nav className={classes.rail} aria-label={shell.navigation}>
-      <Link to="/devices" className={classes.brand}>
+      <Link to="/" className={classes.brand}>
         <img src="/drum.svg" alt="" width={26} height={26} />
         Dundun
       </Link>

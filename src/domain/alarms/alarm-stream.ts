@@ -60,7 +60,9 @@ export class AlarmStreams {
     this.permit(actor);
     const { caller } = actor;
     if (!this.#share.allows(caller, 1))
-      throw new Refusal('too-many', 'You have as many streams of alarms as one may have. End some of yours.', { retryAfterS: 30 });
+      throw new Refusal('too-many', 'You have as many streams of alarms as one may have. End some of yours.', {
+        retryAfterS: 30,
+      });
     this.#share.force(caller, 1);
     const onEnd = () => {
       this.#open.delete(stream);

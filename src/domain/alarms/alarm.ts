@@ -68,6 +68,8 @@ export interface AlarmChange {
   readonly id: AlarmId;
   /** How often it began since the last change; 0: it only ended. */
   readonly begins: number;
+  /** When that was found. */
+  readonly atMs: number;
   readonly sinceMs: number;
   /** When it ended; undefined: it is open. */
   readonly clearedMs: number | undefined;

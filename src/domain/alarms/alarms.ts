@@ -2,10 +2,10 @@
 // may not see is answered like what does not exist. Guests see none.
 import { Refusal } from '../../base/refusal.ts';
 import { isStorableText, textFault } from '../../base/text/json.ts';
-import { limits } from '../../config/limits.ts';
 import type { Clock } from '../../base/time/clock.ts';
-import type { DeviceDirectory } from '../devices/device-directory.ts';
+import { limits } from '../../config/limits.ts';
 import type { DeviceId } from '../devices/device.ts';
+import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import { scope } from '../scopes.ts';
 import type { Actor } from '../users/user.ts';
@@ -83,7 +83,11 @@ export class Alarms {
   }
 
   /** Notes that somebody sees to it; null takes that back. @throws Refusal `malformed`, `not-found`, `forbidden` */
-  async acknowledge(actor: Actor, id: AlarmId, acknowledgement: { readonly note?: string | undefined } | null): Promise<void> {
+  async acknowledge(
+    actor: Actor,
+    id: AlarmId,
+    acknowledgement: { readonly note?: string | undefined } | null,
+  ): Promise<void> {
     if (acknowledgement === null) return this.#handle(actor, id, { acknowledged: null });
     const note = acknowledgement.note?.trim() || undefined;
     if (note !== undefined && !isStorableText(note)) throw malformed('/note', textFault(note));
@@ -105,7 +109,11 @@ export class Alarms {
     const user = await this.#users.findByName(username);
     const assignee = user && this.#users.actorOf(user);
     // One answer for who does not exist and who may not see it, so that nobody is told of accounts.
-    if (assignee === undefined || assignee.guest || (await this.#store.find(id, this.#permissions.alarmViewOf(assignee))) === undefined)
+    if (
+      assignee === undefined ||
+      assignee.guest ||
+      (await this.#store.find(id, this.#permissions.alarmViewOf(assignee))) === undefined
+    )
       throw malformed('/username', 'must be the name of a user who may see this alarm');
     return this.#handle(actor, id, { assignee: assignee.key });
   }
@@ -119,7 +127,8 @@ export class Alarms {
   async #requireUpdatable(actor: Actor, id: AlarmId): Promise<void> {
     const { mayUpdate, kind } = await this.get(actor, id);
     if (mayUpdate) return;
-    if (kind === 'storage') throw new Refusal('busy', 'This alarm cannot be stored as long as the storage refuses.', { retryAfterS: 60 });
+    if (kind === 'storage')
+      throw new Refusal('busy', 'This alarm cannot be stored as long as the storage refuses.', { retryAfterS: 60 });
     const of = kind === 'gateway' ? 'gateways:update on the gateway' : 'devices:update on the device';
     throw new Refusal('forbidden', `To acknowledge, snooze or assign this alarm you need the right ${of}.`);
   }

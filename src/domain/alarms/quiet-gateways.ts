@@ -84,12 +84,21 @@ export class QuietGateways {
     { nowMs, sinceMs }: { readonly nowMs: number; readonly sinceMs: number },
   ): Promise<AlarmChange | undefined> {
     const lastMs = Math.max(lastSeenMs, this.#presence.seenMs(key) ?? 0);
-    const base = { kind: 'gateway', subject: subjectOf.gateway(key), id: this.#ids.uuid(), keeper: owner, gateway: key } as const;
+    const base = {
+      atMs: nowMs,
+      kind: 'gateway',
+      subject: subjectOf.gateway(key),
+      id: this.#ids.uuid(),
+      keeper: owner,
+      gateway: key,
+    } as const;
     const open = this.#open.get(key);
     const silentMs = this.#habits.silentAfterMs(key) ?? limits.gatewayOfflineMs;
     if (open !== undefined) {
       if (lastMs > open.sinceMs) return { ...base, begins: 0, sinceMs: open.sinceMs, clearedMs: lastMs };
-      return (await this.#isConnected(id)) ? { ...base, begins: 0, sinceMs: open.sinceMs, clearedMs: nowMs } : undefined;
+      return (await this.#isConnected(id))
+        ? { ...base, begins: 0, sinceMs: open.sinceMs, clearedMs: nowMs }
+        : undefined;
     }
     if (nowMs - Math.max(lastMs, sinceMs) <= silentMs || (await this.#isConnected(id))) return undefined;
     return { ...base, begins: 1, sinceMs: lastMs, clearedMs: undefined, threshold: Math.round(silentMs / 1000) };

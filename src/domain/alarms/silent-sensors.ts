@@ -72,7 +72,7 @@ export class SilentSensors {
 
   /** What has changed. The caller stores it, and calls `done` then. */
   async look(time: { readonly nowMs: number; readonly sinceMs: number }): Promise<readonly AlarmChange[]> {
-    return [...this.#returned(), ...(await this.#silent(time))];
+    return [...this.#returned(time), ...(await this.#silent(time))];
   }
 
   done(changes: readonly AlarmChange[]): void {
@@ -84,13 +84,13 @@ export class SilentSensors {
     }
   }
 
-  #returned(): AlarmChange[] {
+  #returned({ nowMs }: { readonly nowMs: number }): AlarmChange[] {
     const changes: AlarmChange[] = [];
     for (const [sensor, { keeper, sinceMs }] of this.#open.entries()) {
       const lastMs = this.#habits.lastMs(sensor);
       if (lastMs === undefined || lastMs <= sinceMs) continue;
       const base = { kind: 'silence', subject: subjectOf.silence(sensor), id: this.#ids.uuid() } as const;
-      changes.push({ ...base, begins: 0, sinceMs, clearedMs: lastMs, sensor, keeper });
+      changes.push({ ...base, begins: 0, atMs: nowMs, sinceMs, clearedMs: lastMs, sensor, keeper });
     }
     return changes;
   }
@@ -123,7 +123,7 @@ export class SilentSensors {
       }
       begun.set(owner, opened + 1);
       changes.push({
-        ...{ kind: 'silence', subject: subjectOf.silence(sensor), id: this.#ids.uuid(), begins: 1 },
+        ...{ kind: 'silence', subject: subjectOf.silence(sensor), id: this.#ids.uuid(), begins: 1, atMs: time.nowMs },
         ...{ sinceMs: this.#habits.lastMs(sensor) ?? time.nowMs, clearedMs: undefined, keeper: owner, device, sensor },
         threshold: seconds(this.#habits.silentAfterMs(sensor)),
         usualS: seconds(this.#habits.usualMs(sensor)),

@@ -18,9 +18,9 @@ export class StorageAlarm {
     this.#refusesBecause = parts.refusesBecause;
   }
 
-  /** Takes over what is stored of an earlier process. */
+  /** Takes over what is stored of an earlier process; what this one has found counts more. */
   begin({ isOpen }: { readonly isOpen: boolean }): void {
-    this.#isOpen = isOpen;
+    if (this.#unstored === undefined) this.#isOpen = isOpen;
   }
 
   /** Looks whether the storage refuses. @returns whether that has changed. */
@@ -31,7 +31,7 @@ export class StorageAlarm {
     const unstored = this.#unstored;
     this.#unstored = {
       ...{ kind: 'storage', subject: subjectOf.storage, id: unstored?.id ?? this.#ids.uuid() },
-      ...{ begins: (unstored?.begins ?? 0) + (this.#isOpen ? 1 : 0), sinceMs: unstored?.sinceMs ?? nowMs },
+      ...{ begins: (unstored?.begins ?? 0) + (this.#isOpen ? 1 : 0), atMs: nowMs, sinceMs: unstored?.sinceMs ?? nowMs },
       ...{ clearedMs: this.#isOpen ? undefined : nowMs, condition: reason ?? unstored?.condition },
     };
     return true;
@@ -52,7 +52,8 @@ export class StorageAlarm {
     const isWanted =
       isOpen !== false && isAcknowledged !== true && isSnoozed !== true && (kind === undefined || kind === 'storage');
     const isNarrower = Object.values(others).some((value) => value !== undefined);
-    if (id === undefined || sinceMs === undefined || clearedMs !== undefined || !isWanted || isNarrower) return undefined;
+    if (id === undefined || sinceMs === undefined || clearedMs !== undefined || !isWanted || isNarrower)
+      return undefined;
     const text = condition === undefined ? {} : { condition };
     return { key: 0, id, kind: 'storage', sinceMs, times: begins ?? 1, ...text, mayUpdate: false, changed: 0 };
   }

@@ -21,8 +21,7 @@ export const AlarmKindSchema = Type.Unsafe<(typeof alarmKinds)[number]>({
   examples: ['rule'],
 });
 
-const text = (description: string, example: string) =>
-  Type.Optional(Type.String({ description, examples: [example] }));
+const text = (description: string, example: string) => Type.Optional(Type.String({ description, examples: [example] }));
 
 const AcknowledgementSchema = Type.Object(
   {
@@ -135,5 +134,9 @@ export const SnoozeBody = Type.Object(
 
 export const AssignmentBody = Type.Object(
   { username: UsernameSchema },
-  { title: 'Assignment', description: 'A user who may see the alarm is to see to it.', examples: [{ username: 'awa' }] },
+  {
+    title: 'Assignment',
+    description: 'A user who may see the alarm is to see to it.',
+    examples: [{ username: 'awa' }],
+  },
 );

@@ -83,7 +83,12 @@ function registerLists(app: TypedApp, { alarms }: Services): void {
     async (request, reply) => {
       const { device, gateway, assigned_to: assignee, ...query } = request.query;
       const filter = { ...filterOf(query), device, gateway, assignee };
-      return sendPage(request, reply as never, query, await alarms.list(request.actor, { ...filter, ...pageFor(query) }));
+      return sendPage(
+        request,
+        reply as never,
+        query,
+        await alarms.list(request.actor, { ...filter, ...pageFor(query) }),
+      );
     },
   );
 
@@ -157,10 +162,14 @@ function registerHandling(app: TypedApp, { alarms }: Services): void {
       return answerDone(reply) as never;
     },
   );
-  app.delete(path('snooze'), { schema: schema('unsnoozeAlarm', 'End the snooze of an alarm') }, async (request, reply) => {
-    await alarms.snooze(request.actor, request.params.alarm, null);
-    return answerDone(reply) as never;
-  });
+  app.delete(
+    path('snooze'),
+    { schema: schema('unsnoozeAlarm', 'End the snooze of an alarm') },
+    async (request, reply) => {
+      await alarms.snooze(request.actor, request.params.alarm, null);
+      return answerDone(reply) as never;
+    },
+  );
   app.put(
     path('assignee'),
     { schema: { ...schema('assignAlarm', 'Assign an alarm'), body: AssignmentBody } },
@@ -169,10 +178,14 @@ function registerHandling(app: TypedApp, { alarms }: Services): void {
       return answerDone(reply) as never;
     },
   );
-  app.delete(path('assignee'), { schema: schema('unassignAlarm', 'Assign an alarm to nobody') }, async (request, reply) => {
-    await alarms.assign(request.actor, request.params.alarm, null);
-    return answerDone(reply) as never;
-  });
+  app.delete(
+    path('assignee'),
+    { schema: schema('unassignAlarm', 'Assign an alarm to nobody') },
+    async (request, reply) => {
+      await alarms.assign(request.actor, request.params.alarm, null);
+      return answerDone(reply) as never;
+    },
+  );
 }
 
 const exampleEvent =
@@ -276,8 +289,12 @@ function sendPage(request: FastifyRequest, reply: FastifyReply, query: ListQuery
   setPage(request, reply, { ...pageFor(query), total });
   return sendJsonText(
     reply,
-    arrayText(alarms, (alarm) => JSON.stringify(toAlarmRecord(alarm))),
+    arrayText(each(alarms), (alarm) => JSON.stringify(toAlarmRecord(alarm))),
   ) as never;
+}
+
+async function* each<T>(list: readonly T[]): AsyncGenerator<T> {
+  yield* list;
 }
 
 function toAlarmRecord(alarm: Alarm): object {

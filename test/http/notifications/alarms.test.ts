@@ -125,10 +125,16 @@ suite('an alarm of a rule', () => {
   test('outlives a restart and a crash, and ends after them', async () => {
     const id = await raise();
     await server.restart();
-    assert.deepEqual((await list()).map((alarm) => alarm.id), [id]);
+    assert.deepEqual(
+      (await list()).map((alarm) => alarm.id),
+      [id],
+    );
     await server.crash();
     await push(42);
-    assert.deepEqual((await list()).map((alarm) => alarm.id), [id]);
+    assert.deepEqual(
+      (await list()).map((alarm) => alarm.id),
+      [id],
+    );
     await server.crash();
     await push(1);
     assert.deepEqual(await list(), []);
@@ -136,7 +142,8 @@ suite('an alarm of a rule', () => {
 
   test('ends when the rule gets another condition, is stopped, or its time is over', async () => {
     const rule = await addRule({ expires: new Date(server.clock.now() + 60 * minuteMs).toISOString() });
-    const change = (json: object) => make(server, { as: 'owner', call: `PATCH /notifications/${rule}`, json, expect: 204 });
+    const change = (json: object) =>
+      make(server, { as: 'owner', call: `PATCH /notifications/${rule}`, json, expect: 204 });
     await push(41);
     await change({ condition: { devices: [d], sensors: ['s'], expression: 's>50' } });
     assert.deepEqual(await list(), []);
@@ -168,7 +175,10 @@ suite('an alarm of a rule', () => {
     await make(server, { as: 'owner', call: `PUT /devices/${d}/id`, text: `${d}-new`, expect: 204 });
     d = `${d}-new`;
     await make(server, { as: 'owner', call: `PUT /devices/${d}/sensors/s/id`, text: 's2', expect: 204 });
-    assert.deepEqual((await list()).map((alarm) => [alarm.id, alarm.device_id, alarm.sensor_id]), [[id, d, 's2']]);
+    assert.deepEqual(
+      (await list()).map((alarm) => [alarm.id, alarm.device_id, alarm.sensor_id]),
+      [[id, d, 's2']],
+    );
     await make(server, { as: 'owner', call: `PUT /devices/${d}/owner`, text: 'stranger', expect: 204 });
     assert.deepEqual(await list(), []);
     assert.equal((await list('stranger'))[0].id, id);
@@ -200,7 +210,10 @@ suite('who sees alarms', () => {
     await share('reader', 'device-data:view');
     const id = await raise('reader');
     assert.equal((await list()).length, 0);
-    assert.deepEqual((await list('admin')).map((alarm) => alarm.id), [id]);
+    assert.deepEqual(
+      (await list('admin')).map((alarm) => alarm.id),
+      [id],
+    );
     await make(server, { as: 'reader', call: `PUT /alarms/${id}/acknowledgement`, json: {}, expect: 204 });
     await make(server, { as: 'owner', call: `DELETE /devices/${d}/shares/reader`, expect: 204 });
     assert.equal((await list('reader')).length, 0);
@@ -209,7 +222,13 @@ suite('who sees alarms', () => {
   test('by an API key what its scopes and devices leave', async () => {
     const id = await raise();
     const counts: number[] = [];
-    for (const json of [{}, { scopes: ['devices-data:view'] }, { scopes: ['devices:view'] }, { devices: ['other'] }, { devices: [d] }]) {
+    for (const json of [
+      {},
+      { scopes: ['devices-data:view'] },
+      { scopes: ['devices:view'] },
+      { devices: ['other'] },
+      { devices: [d] },
+    ]) {
       const { key } = await makeKeyOn(server, 'owner', json);
       const headers = { authorization: `Bearer ${key}` };
       const { body, status } = await server.send('GET', `/api/v2/alarms?device=${d}`, { headers });
@@ -244,10 +263,18 @@ suite('what people do about an alarm', () => {
   test('is shown to everybody who sees it, and filters by it', async () => {
     const id = await raise();
     const until = '2026-01-15T18:00:00Z';
-    await make(server, { as: 'owner', call: `PUT /alarms/${id}/acknowledgement`, json: { note: ' on my way ' }, expect: 204 });
+    await make(server, {
+      as: 'owner',
+      call: `PUT /alarms/${id}/acknowledgement`,
+      json: { note: ' on my way ' },
+      expect: 204,
+    });
     await make(server, { as: 'owner', call: `PUT /alarms/${id}/assignee`, json: { username: 'admin' }, expect: 204 });
     const [alarm] = await list('admin', '&acknowledged=true&assigned_to=admin');
-    assert.deepEqual([alarm.acknowledged.by, alarm.acknowledged.note, alarm.assigned_to], ['owner', 'on my way', 'admin']);
+    assert.deepEqual(
+      [alarm.acknowledged.by, alarm.acknowledged.note, alarm.assigned_to],
+      ['owner', 'on my way', 'admin'],
+    );
     assert.deepEqual(await list('owner', '&acknowledged=false'), []);
     assert.deepEqual(await list('owner', '&snoozed=true'), []);
     const soon = new Date(server.clock.now() + 2 * minuteMs).toISOString();
@@ -305,7 +332,10 @@ test('a list of alarms has pages, newest first', async () => {
     server.clock.advance(1000);
   }
   const { body, headers } = await make(server, { as: 'owner', call: `GET /alarms?device=${d}&limit=2`, expect: 200 });
-  assert.deepEqual(body.map(({ condition }: { condition: string }) => condition), ['s>3', 's>2']);
+  assert.deepEqual(
+    body.map(({ condition }: { condition: string }) => condition),
+    ['s>3', 's>2'],
+  );
   assert.equal(headers['x-total-count'], '3');
   assert.match(String(headers['link']), /offset=2.*rel="next"/);
 });
@@ -355,6 +385,9 @@ test('a stranger who has a rule flap costs one row, and the owner sees nothing o
   const made = await list('stranger', '&state=all');
   assert.equal(made.length, 1);
   assert.equal(made[0].times, 10_000);
-  assert.equal(Number(before.headers['x-total-count']) + 1, (await server.call('stranger', 'GET', '/alarms?state=all')).body.length);
+  assert.equal(
+    Number(before.headers['x-total-count']) + 1,
+    (await server.call('stranger', 'GET', '/alarms?state=all')).body.length,
+  );
   assert.deepEqual(await list('owner', '&state=all'), []);
 });

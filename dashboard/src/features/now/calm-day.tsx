@@ -25,7 +25,11 @@ export function CalmDay() {
     ...{ queryKey: keys.today('all', since), staleTime },
     queryFn: () => callPage(api.GET('/api/v2/devices', { params: { query: one } })),
   });
-  const quota = useQuery({ queryKey: keys.ownQuota, staleTime, queryFn: () => call(api.GET('/api/v2/users/me/quota')) });
+  const quota = useQuery({
+    queryKey: keys.ownQuota,
+    staleTime,
+    queryFn: () => call(api.GET('/api/v2/users/me/quota')),
+  });
   const devices = useQuery({
     ...{ queryKey: keys.today('devices', since), staleTime },
     queryFn: () => callPage(api.GET('/api/v2/devices', { params: { query: { ...one, q: `last_heard>=${since}` } } })),
@@ -40,7 +44,8 @@ export function CalmDay() {
     queryFn: () =>
       callPage(api.GET('/api/v2/socials', { params: { query: { ...one, q: `status==sent;timestamp>=${since}` } } })),
   });
-  const number = (value: number | undefined) => (value === undefined ? strings.shared.noFigure : formatNumber(value, tag));
+  const number = (value: number | undefined) =>
+    value === undefined ? strings.shared.noFigure : formatNumber(value, tag);
   const bytes = quota.data?.datapoint_bytes.used;
   const lines = [
     [number(quota.data?.datapoints_per_day.used), now.dayDatapoints],

@@ -10,7 +10,7 @@ import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { CalmDay } from './calm-day.tsx';
-import type { NowView } from './now-search.ts';
+import type { NowSearch, NowView } from './now-search.ts';
 
 const route = getRouteApi('/now');
 
@@ -23,7 +23,7 @@ const questions: Readonly<Record<NowView, AlarmsQuestion>> = {
 
 export function NowPage() {
   const { now } = useStrings();
-  const { view = 'open' } = route.useSearch();
+  const { view = 'open' }: NowSearch = route.useSearch();
   const navigate = useNavigate();
   const { data, error, refetch } = useQuery(alarmsQuery(questions[view]));
   const { data: open } = useQuery(alarmsQuery(questions.open));

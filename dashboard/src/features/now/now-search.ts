@@ -1,5 +1,5 @@
 // What of the page "Now" stands in its address: which alarms.
-export const nowViews = ['open', 'snoozed', 'over'] as const;
+const nowViews = ['open', 'snoozed', 'over'] as const;
 export type NowView = (typeof nowViews)[number];
 
 export interface NowSearch {

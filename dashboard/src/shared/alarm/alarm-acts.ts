@@ -27,18 +27,21 @@ export function useAlarmActs({ id }: Alarm): AlarmActs {
   const orSay = (sent: Promise<unknown>) => {
     done(sent).catch((error: unknown) => toasts.show({ text: problemWords(error, strings), isBad: true }));
   };
+  const takeBack = {
+    acknowledgement: () => call(api.DELETE('/api/v2/alarms/{alarm}/acknowledgement', { params })),
+    snooze: () => call(api.DELETE('/api/v2/alarms/{alarm}/snooze', { params })),
+    assignee: () => call(api.DELETE('/api/v2/alarms/{alarm}/assignee', { params })),
+  };
   return {
     acknowledge: (note) =>
       done(
-        call(
-          api.PUT('/api/v2/alarms/{alarm}/acknowledgement', { params, body: note.trim() === '' ? {} : { note } }),
-        ),
+        call(api.PUT('/api/v2/alarms/{alarm}/acknowledgement', { params, body: note.trim() === '' ? {} : { note } })),
       ),
     assign: (username) => done(call(api.PUT('/api/v2/alarms/{alarm}/assignee', { params, body: { username } }))),
     snooze: (untilMs) =>
       orSay(
         call(api.PUT('/api/v2/alarms/{alarm}/snooze', { params, body: { until: new Date(untilMs).toISOString() } })),
       ),
-    takeBack: (what) => orSay(call(api.DELETE(`/api/v2/alarms/{alarm}/${what}`, { params }))),
+    takeBack: (what) => orSay(takeBack[what]()),
   };
 }

@@ -35,5 +35,7 @@ const units = [
 function durationText(seconds: number, tag: string): string {
   const { unit, seconds: size } = units.find((one) => seconds >= one.seconds) ?? units[3];
   const count = Math.round((seconds / size) * 10) / 10;
-  return new Intl.NumberFormat(tag, { style: 'unit', unit, unitDisplay: 'long', maximumFractionDigits: 1 }).format(count);
+  return new Intl.NumberFormat(tag, { style: 'unit', unit, unitDisplay: 'long', maximumFractionDigits: 1 }).format(
+    count,
+  );
 }

@@ -1,9 +1,9 @@
 // The state of one step of the evaluator: the devices that it evaluates, and results that are not stored yet.
 import { WorkPieces } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
+import type { AlarmChange } from '../../alarms/alarm.ts';
 import { jsonValue, type StoredValue } from '../../datapoints/datapoint.ts';
 import { calibrate } from '../../devices/calibration.ts';
-import type { AlarmChange } from '../../alarms/alarm.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { Sensor, SensorId, SensorKey } from '../../devices/sensor.ts';
 import { namedSensorOf } from '../../devices/sensors-with-former.ts';

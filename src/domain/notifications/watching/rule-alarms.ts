@@ -132,7 +132,7 @@ export class RuleAlarms {
     const isPersonal = author === undefined || !this.#permissions.speaksForDevice(author, device);
     const subject = subjectOf.rule(key, device.key);
     const base: AlarmChange = changes.get(subject) ?? {
-      ...{ kind: 'rule', subject, id: this.#ids.uuid(), begins: 0, sinceMs: atMs, clearedMs: undefined },
+      ...{ kind: 'rule', subject, id: this.#ids.uuid(), begins: 0, atMs, sinceMs: atMs, clearedMs: undefined },
       ...{ rule: { key, watchedSinceMs }, device: device.key, sensor: namedSensorOf(device, sensor)?.key },
       keeper: isPersonal ? entry.record.author : device.ownerKey,
       author: isPersonal ? entry.record.author : undefined,
@@ -148,7 +148,11 @@ function isHolding(rule: Rule, memory: RuleDeviceState | undefined, lookup: Look
   return rule.expression !== undefined && holds(rule.expression, lookup);
 }
 
-function factsOf(rule: Rule, sensor: string, lookup: Lookup): Pick<AlarmChange, 'valueJson' | 'condition' | 'threshold'> {
+function factsOf(
+  rule: Rule,
+  sensor: string,
+  lookup: Lookup,
+): Pick<AlarmChange, 'valueJson' | 'condition' | 'threshold'> {
   const { expression, silenceMs } = rule;
   const value = JSON.stringify(lookup(sensor));
   const condition = expression === undefined ? '' : printExpression(expression).slice(0, limits.alarmConditionCharsMax);

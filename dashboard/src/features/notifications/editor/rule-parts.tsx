@@ -2,14 +2,14 @@
 // to do, and the switch that pauses it.
 import { Switch, Text } from '@mantine/core';
 import { useState } from 'react';
+import { useHoldingRules } from '../../../api/alarms.ts';
 import { Age } from '../../../shared/device/age.tsx';
 import { useNow } from '../../../shared/page/use-now.ts';
 import type { Strings } from '../../../strings/catalogue.ts';
 import { useStrings } from '../../../strings/strings.ts';
-import { useHoldingRules } from '../../../api/alarms.ts';
 import { useRuleActs } from '../list/rule-acts.ts';
-import classes from '../rules.module.css';
 import { obstacleOfRule, type Reach, useReach } from '../reach.ts';
+import classes from '../rules.module.css';
 import type { Rule } from './draft.ts';
 
 type State = 'active' | 'paused' | 'expired' | 'failing' | 'unreachable';

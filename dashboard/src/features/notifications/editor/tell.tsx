@@ -79,7 +79,9 @@ function Message({ form, faultOf }: PartProps) {
                     key={channel}
                     value={channel}
                     label={notifications.channels[channel]}
-                    description={obstacle === undefined ? notifications.channelMeans[channel] : notifications.lacks[obstacle]}
+                    description={
+                      obstacle === undefined ? notifications.channelMeans[channel] : notifications.lacks[obstacle]
+                    }
                     disabled={obstacle !== undefined && !chosen.includes(channel)}
                   />
                 );

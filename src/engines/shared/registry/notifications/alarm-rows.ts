@@ -29,7 +29,7 @@ function rowOf(change: AlarmChange): unknown[] {
   const { rule, threshold } = change;
   return [
     ...[change.id, change.kind, change.subject, change.begins, change.sinceMs, change.clearedMs ?? null],
-    ...[change.sinceMs - limits.alarmReopenMs, change.keeper ?? null, change.author ?? null],
+    ...[change.atMs - limits.alarmReopenMs, change.keeper ?? null, change.author ?? null],
     ...[rule?.key ?? null, rule?.watchedSinceMs ?? null, change.device ?? null, change.sensor ?? null],
     ...[change.gateway ?? null, change.valueJson ?? null, change.condition ?? null],
     ...[threshold === undefined ? null : String(threshold), change.usualS ?? null],
@@ -55,6 +55,7 @@ const isOfRule = sql`(entry.rule IS NULL OR EXISTS (SELECT 1 FROM notification
   WHERE notification.key = entry.rule AND notification.status = 'active' AND notification.watched_since = entry.watched))`;
 
 const changeAlarms = ({ rows }: SqlDialect) => sql`UPDATE alarm SET
+    since = CASE WHEN entry.begins > 0 AND alarm.kind IN ('silence', 'gateway') THEN entry.since ELSE alarm.since END,
     cleared = entry.cleared,
     times = alarm.times + entry.begins,
     value = coalesce(entry.value, alarm.value),

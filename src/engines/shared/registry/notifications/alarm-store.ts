@@ -73,9 +73,10 @@ export class SqlAlarmStore implements AlarmStore {
   }
 
   async lastChange(): Promise<AlarmCursor> {
-    const { rows } = await sql<AlarmCursor>`SELECT changed, key FROM alarm ORDER BY changed DESC, key DESC LIMIT 1`.execute(
-      this.#registry.read,
-    );
+    const { rows } =
+      await sql<AlarmCursor>`SELECT changed, key FROM alarm ORDER BY changed DESC, key DESC LIMIT 1`.execute(
+        this.#registry.read,
+      );
     return rows[0] ?? { changed: 0, key: 0 };
   }
 
@@ -96,7 +97,10 @@ export class SqlAlarmStore implements AlarmStore {
     if (changes.length > 0) await this.#registry.write(this.#rows.statements(changes), { isWeighed: false, fence });
   }
 
-  async listOpen(kind: AlarmKind, { after, limit }: { readonly after: number; readonly limit: number }): Promise<OpenAlarm[]> {
+  async listOpen(
+    kind: AlarmKind,
+    { after, limit }: { readonly after: number; readonly limit: number },
+  ): Promise<OpenAlarm[]> {
     const open = sql<OpenRow>`SELECT key, since, keeper, sensor, gateway FROM alarm
       WHERE kind = ${kind} AND cleared IS NULL AND key > ${after} ORDER BY key LIMIT ${limit}`;
     const { rows } = await open.execute(this.#registry.read);
@@ -114,7 +118,13 @@ export class SqlAlarmStore implements AlarmStore {
     return new Map(rows.map(({ sensor, device, owner }) => [sensor, { device, owner }]));
   }
 
-  async listHeardGateways({ after, limit }: { readonly after: number; readonly limit: number }): Promise<HeardGateway[]> {
+  async listHeardGateways({
+    after,
+    limit,
+  }: {
+    readonly after: number;
+    readonly limit: number;
+  }): Promise<HeardGateway[]> {
     const { rows } = await sql<HeardGateway>`SELECT key, id, owner, last_seen AS "lastSeenMs" FROM gateway
       WHERE last_seen IS NOT NULL AND key > ${after} ORDER BY key LIMIT ${limit}`.execute(this.#registry.read);
     return rows;
@@ -243,14 +253,25 @@ function filterOf(filter: AlarmFilter, nowMs: number): RawBuilder<SqlBool>[] {
   if (isSnoozed !== undefined)
     conditions.push(sql`coalesce(alarm.snoozed, 0) ${isSnoozed ? sql`>` : sql`<=`} ${nowMs}`);
   if (kind !== undefined) conditions.push(sql`alarm.kind = ${kind}`);
-  if (device !== undefined) conditions.push(sql`alarm.device = (SELECT named.key FROM device AS named WHERE named.id = ${device})`);
+  if (device !== undefined)
+    conditions.push(sql`alarm.device = (SELECT named.key FROM device AS named WHERE named.id = ${device})`);
   if (gateway !== undefined) conditions.push(sql`(gateway.id = ${gateway} OR device.gateway_id = ${gateway})`);
   if (assignee !== undefined) conditions.push(sql`assigned.username = ${assignee}`);
   return conditions;
 }
 
 function toAlarm(row: Row): Alarm {
-  const { key, id, kind, times, changed, device_id: device, sensor_id: sensor, gateway_id: gateway, rule_id: rule } = row;
+  const {
+    key,
+    id,
+    kind,
+    times,
+    changed,
+    device_id: device,
+    sensor_id: sensor,
+    gateway_id: gateway,
+    rule_id: rule,
+  } = row;
   return {
     ...{ key, id, kind, times, changed, sinceMs: row.since, mayUpdate: row.updatable === 1 },
     ...present({ clearedMs: row.cleared, valueJson: row.value, condition: row.condition, usualS: row.usual }),

@@ -103,7 +103,10 @@ export class SqlWatchStore implements WatchStore {
     );
   }
 
-  async record({ firings, memories, alarms = [], followedSeq }: WatchRecord, fence: Fence): Promise<readonly RecordedFiring[]> {
+  async record(
+    { firings, memories, alarms = [], followedSeq }: WatchRecord,
+    fence: Fence,
+  ): Promise<readonly RecordedFiring[]> {
     const writes: Compilable[] = [];
     const rules = summarise(firings);
     // Messages first: the second statement changes the rules, and the first one's condition would no longer hold.
