@@ -34,13 +34,12 @@ export function AlarmRow({ alarm }: { readonly alarm: Alarm }) {
         <span className={`${classes.title} d-clamp`} title={title}>
           <ToWhat alarm={alarm}>{title}</ToWhat>
         </span>
-        {reason !== undefined && <span className={`${classes.detail} d-clamp`}>{reason}</span>}
-        <span className={classes.detail}>
+        <span className={`${classes.detail} d-clamp`}>
+          {reason !== undefined && `${reason} · `}
           {now.since} <Age at={since} />
           {cleared !== undefined && (
             <>
-              {' '}
-              {now.until} <Age at={cleared} />
+              , {now.until} <Age at={cleared} />
             </>
           )}
           {times > 1 && <> · {now.times(times)}</>}
