@@ -3,6 +3,7 @@ import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useEffectEvent } from 'react';
 import { limits } from '../limits.ts';
 import { api, callPage, type Schemas } from './client.ts';
+import { dayKey } from './devices.ts';
 import { followEvents } from './event-stream.ts';
 import { keys } from './query-keys.ts';
 import { useSession } from './use-session.ts';
@@ -68,4 +69,12 @@ export function useHoldingRules(): ReadonlySet<string> {
   const question = { state: 'active', kind: 'rule', limit: limits.alarmsShownMax } as const;
   const { data } = useQuery({ ...alarmsQuery(question), enabled: isUser });
   return new Set(data?.page.flatMap(({ notification_id: id }) => (id === undefined ? [] : [id])));
+}
+
+/** The sensors that the service calls silent, by `dayKey(device, sensor)`: their dots say the same. */
+export function useSilentSensors(): ReadonlySet<string> {
+  const isUser = useSession().status === 'user';
+  const question = { state: 'active', kind: 'silence', limit: limits.alarmsShownMax } as const;
+  const { data } = useQuery({ ...alarmsQuery(question), enabled: isUser });
+  return new Set(data?.page.map(({ device_id: device = '', sensor_id: sensor = '' }) => dayKey(device, sensor)));
 }

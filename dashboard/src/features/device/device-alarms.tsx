@@ -1,5 +1,5 @@
 // The alarms of a device: those that are open at the head of its page, and in a tab all that were.
-import { Skeleton } from '@mantine/core';
+import { Box, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { deviceAlarmsQuery } from '../../api/alarms.ts';
 import { useSession } from '../../api/use-session.ts';
@@ -12,7 +12,12 @@ import { useStrings } from '../../strings/strings.ts';
 export function OpenAlarms({ device }: { readonly device: string }) {
   const isUser = useSession().status === 'user';
   const { data } = useQuery({ ...deviceAlarmsQuery(device, 'active'), enabled: isUser });
-  return data === undefined || data.total === 0 ? null : <AlarmList alarms={data.page} total={data.total} />;
+  if (data === undefined || data.total === 0) return null;
+  return (
+    <Box mb="lg">
+      <AlarmList alarms={data.page} total={data.total} />
+    </Box>
+  );
 }
 
 export function DeviceAlarms({ device }: { readonly device: string }) {

@@ -27,15 +27,19 @@ function isFailing({ last_failure: failure, last_success: success }: Rule): bool
 }
 
 export function RuleState({ rule }: { readonly rule: Rule }) {
-  const { notifications, now } = useStrings();
+  const { notifications } = useStrings();
   const state = stateOf(rule, useReach());
-  const isHolding = useHoldingRules().has(rule.id);
   return (
     <span className={classes.state} data-state={state}>
       {notifications.states[state]}
-      {isHolding && <span className={classes.holds}>{now.holds}</span>}
     </span>
   );
+}
+
+/** Says that its condition holds now, where it does. */
+export function Holds({ rule }: { readonly rule: Rule }) {
+  const { now } = useStrings();
+  return useHoldingRules().has(rule.id) ? <span className={classes.holds}>{now.holds}</span> : null;
 }
 
 export function NextPossible({ rule }: { readonly rule: Rule }) {
