@@ -32,10 +32,6 @@ export class OpenCounts<Key> {
     return this.#open.has(key);
   }
 
-  get size(): number {
-    return this.#open.size;
-  }
-
   countOf(keeper: UserKey): number {
     return this.#counts.get(keeper) ?? 0;
   }
