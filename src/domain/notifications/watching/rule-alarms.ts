@@ -13,15 +13,7 @@ import type { RuleDeviceState } from '../rules/firing.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { WatchedDevice } from './evaluation-step.ts';
 import type { RuleEntry } from './rule-entry.ts';
-import type { RuleKey, WatchStore } from './watch-store.ts';
-
-/** An open alarm of a rule as it is stored. */
-export interface OpenRuleAlarm {
-  readonly key: number;
-  readonly rule: RuleKey;
-  readonly author: UserKey;
-  readonly device: DeviceKey;
-}
+import type { OpenRuleAlarm, RuleKey, WatchStore } from './watch-store.ts';
 
 /** A rule that was evaluated for a device. */
 export interface RuleAlarmTurn {

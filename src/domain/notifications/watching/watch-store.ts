@@ -1,6 +1,7 @@
 // The store of the watcher of rules, as the domain needs it; engines implement it. Results are stored in one unit
 // with the watcher's position, so that after a crash it continues there and comes to the same results (I5).
 import type { AlarmChange } from '../../alarms/alarm.ts';
+import type { DeviceKey } from '../../device-key.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Fence } from '../../ports/coordination.ts';
@@ -8,7 +9,6 @@ import type { UserKey } from '../../users/user.ts';
 import type { NewMessage } from '../outbox/message.ts';
 import type { NotificationId } from '../rules/notification.ts';
 import type { RuleExtras } from '../rules/rule-changes.ts';
-import type { OpenRuleAlarm } from './rule-alarms.ts';
 
 export type RuleKey = number & { readonly __brand?: 'RuleKey' };
 
@@ -63,6 +63,14 @@ export interface RecordedMemory {
    * state is not stored.
    */
   readonly watchedSinceMs: number;
+}
+
+/** An open alarm of a rule as it is stored. */
+export interface OpenRuleAlarm {
+  readonly key: number;
+  readonly rule: RuleKey;
+  readonly author: UserKey;
+  readonly device: DeviceKey;
 }
 
 export interface WatchRecord {

@@ -8,8 +8,8 @@ import { recordedStatus } from '../../../../domain/notifications/outbox/message.
 import type { NotificationFields, NotificationId } from '../../../../domain/notifications/rules/notification.ts';
 import { textsOf } from '../../../../domain/notifications/rules/rule.ts';
 import type { RuleExtras } from '../../../../domain/notifications/rules/rule-changes.ts';
-import type { OpenRuleAlarm } from '../../../../domain/notifications/watching/rule-alarms.ts';
 import type {
+  OpenRuleAlarm,
   RecordedFiring,
   RuleKey,
   WatchedRule,
