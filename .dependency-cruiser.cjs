@@ -28,6 +28,7 @@ const nouns = [
   'datapoints',
   'actuators',
   'live',
+  'alarms',
   'notifications',
 ];
 

@@ -109,6 +109,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     await domain.storageQuota.start();
     closers.push(() => domain.rules.outbox.close());
     closers.push(() => domain.rules.watcher.close());
+    closers.push(() => domain.alarming.sweep.close());
     closers.push(() => domain.services.passwordResets.idle());
     closers.push(() => domain.charges.flush());
     closers.push(() => domain.writer.idle());
@@ -168,7 +169,9 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
         facts: () => {
           clocks.look();
           const timeMs = clocks.isInDoubt ? undefined : clock.now();
-          return dashboardSettingsOf(config, { guestAccess: domain.permissions.guestAccess, ports, timeMs });
+          const sending = [...domain.senders.values()].filter(({ closedBecause }) => closedBecause === undefined);
+          const channels = ['none', ...sending.map(({ channel }) => channel)];
+          return dashboardSettingsOf(config, { guestAccess: domain.permissions.guestAccess, ports, timeMs, channels });
         },
       },
     });
@@ -176,6 +179,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     closers.push(async () => void (await Promise.all([http.close(), mqtt.close()])));
     await domain.rules.outbox.start();
     await domain.rules.watcher.start();
+    domain.alarming.sweep.start();
     const httpPort = await http.start();
     ports = {
       http: httpPort,
@@ -194,6 +198,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       await domain.rules.outbox.idle();
       // Delivers the actuator settings that the outbox made.
       await mqtt.idle();
+      await domain.alarming.sweep.idle();
       await domain.retention.idle();
       await domain.presence.idle();
       await domain.charges.flush();

@@ -72,6 +72,14 @@ export const limits = {
   completionsMax: 8,
   /** MQTT clients shown at once, the most that the server gives. Beyond: search. */
   clientsShownMax: 1_000,
+  /** Alarms shown at once. Beyond: it says so. */
+  alarmsShownMax: 200,
+  /** Milliseconds between two readings of alarms where the stream tells of none. */
+  alarmsReadMs: 60_000,
+  /** Milliseconds by which "since the beginning of the day" is read again. */
+  todayStaleMs: 60_000,
+  /** Characters of a note to an alarm, the most that the server takes. */
+  alarmNoteCharsMax: 1_000,
   /** Users shown at once, the most that the server gives. Beyond: search. */
   usersShownMax: 1_000,
   /** Milliseconds between two looks at what became of a test message, and looks before it is left to itself. */

@@ -62,7 +62,7 @@ async function signIn(page: Page, server: ServerAddress): Promise<void> {
   await page.getByLabel('Username').fill(server.user);
   await page.getByLabel('Password', { exact: true }).fill(server.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL('/devices');
+  await page.waitForURL('/now');
 }
 
 async function refuseAll(page: Page): Promise<void> {

@@ -37,6 +37,8 @@ export function scenesOf(house: House): Readonly<Record<string, Scene>> {
 }
 
 const lists: Readonly<Record<string, Scene>> = {
+  now: { path: '/now' },
+  'now-over': { path: '/now?view=over' },
   devices: { path: '/devices' },
   'devices-map': { path: '/devices?view=map' },
   'devices-new': { path: '/devices', act: press('New device') },

@@ -15,9 +15,12 @@ export interface DashboardSettings {
   readonly tiles?: { readonly url: string; readonly attribution: string };
   /** Open ports: plain MQTT may be off, and MQTT over TLS needs a certificate. */
   readonly mqtt: { readonly port?: number; readonly tlsPort?: number };
+  /** The channels of messages that have a provider. */
+  readonly channels: readonly string[];
 }
 
 /**
+ * @param now.channels the channels of messages that have a provider.
  * @param now.ports the open ports; undefined while the service starts.
  * @param now.timeMs what the clock shows; undefined while it is in doubt.
  */
@@ -26,14 +29,15 @@ export function dashboardSettingsOf(
   now: {
     readonly guestAccess: string;
     readonly timeMs: number | undefined;
+    readonly channels: readonly string[];
     readonly ports: { readonly mqtt?: number; readonly mqtts?: number } | undefined;
   },
 ): DashboardSettings {
-  const { guestAccess, ports, timeMs } = now;
+  const { guestAccess, ports, timeMs, channels } = now;
   const { selfRegistration, defaultVisibility, passwordLengthMin, tileUrl, tileAttribution } = config;
   return {
     mailsLinks: mailsLinks(config),
-    ...{ selfRegistration, guestAccess, defaultVisibility, passwordLengthMin },
+    ...{ selfRegistration, guestAccess, defaultVisibility, passwordLengthMin, channels },
     ...(timeMs === undefined ? {} : { time: timeMs }),
     ...(tileUrl === '' ? {} : { tiles: { url: tileUrl, attribution: tileAttribution } }),
     mqtt: {

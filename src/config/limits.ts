@@ -604,6 +604,55 @@ export const limits = {
   /** Projects read in one step of a long list; each may name many ids. */
   projectStepRows: 10,
 
+  // --- Alarms -------------------------------------------------------------------------------------------------
+  /** How often sensors, gateways and the storage are looked at for alarms, milliseconds; and at the earliest after one has sent again. */
+  alarmSweepMs: 30_000,
+  alarmSoonMs: 1_000,
+  /** How often history that is beyond its bounds is removed, milliseconds. */
+  alarmTrimMs: 3_600_000,
+  /** An alarm that begins again within so many milliseconds is the one of before. */
+  alarmReopenMs: 10 * 60_000,
+  /** Alarms that are over, for each device or gateway, and for each user. Beyond: the oldest are removed. */
+  alarmsPerDeviceMax: 200,
+  alarmsPerUserMax: 5_000,
+  /** Days for which alarms that are over are kept. */
+  alarmHistoryDays: 400,
+  /** Alarms open at a time: of the rules of one author, of the silent sensors of one owner, and of one owner's gateways. Beyond: not kept. */
+  alarmsOpenMax: 1_000,
+  /** Alarms of rules open at a time, together. Beyond: not kept. */
+  ruleAlarmsOpenAllMax: 10_000,
+  /** Alarms opened in one look at all sensors or gateways. Beyond: in the next. */
+  alarmsOpenedMax: 500,
+  /** Bytes by which it is known how often sensors, and gateways, are usually heard (18 each). Beyond: further ones raise no alarm. */
+  sensorHabitBytesMax: 8 * MIB,
+  gatewayHabitBytesMax: MIB,
+  /** Sensors looked at in one step, and datapoints from which a sensor's habit is learned after a start. */
+  habitSensorsStep: 500,
+  habitDatapoints: 20,
+  /** Receptions closer than this, in milliseconds, are one: the parts of a push. */
+  habitGapMsMin: 1_000,
+  /** Gaps after which a habit is known. */
+  habitGapsMin: 4,
+  /** Silence is an alarm after so many usual intervals, and so many times the longest usual gap, and not before so many milliseconds. */
+  silentIntervals: 5,
+  silentGaps: 2,
+  silentMsMin: 5 * 60_000,
+  /** Milliseconds after which a gateway whose habit is not known is offline. */
+  gatewayOfflineMs: 3_600_000,
+  /** A note to an alarm, and the expression that is kept with it, characters. Beyond: 400; the expression is cut. */
+  alarmNoteCharsMax: 1_000,
+  alarmConditionCharsMax: 1_000,
+  /** Characters of the value that is kept with an alarm. Beyond: it is left out. */
+  alarmValueCharsMax: 1_000,
+  /** How long an alarm may be snoozed, milliseconds. Beyond: 400. */
+  alarmSnoozeMsMax: 90 * 24 * 3_600_000,
+  /** Changed alarms read in one step of a live stream, and milliseconds between two steps. */
+  alarmChangesStep: 200,
+  /** Streams of alarms of one caller when nobody else has any, and streams reserved for others. Beyond: 429. */
+  alarmStreamsMax: 500,
+  alarmStreamsReserve: 250,
+  alarmStreamPauseMs: 1_000,
+
   // --- Live streams -------------------------------------------------------------------------------------------
   /**
    * Live streams of one caller when nobody else has any, and streams reserved for others. Beyond: the caller with the

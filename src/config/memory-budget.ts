@@ -130,6 +130,11 @@ function remembered(l: Limits): MemoryPart[] {
       bytes: l.watchResultChars * bytesOfChar + l.firingTextBytesMax,
       of: ['firingTextBytesMax'],
     },
+    {
+      what: 'how often sensors and gateways are usually heard, and which alarms are open',
+      bytes: l.sensorHabitBytesMax + l.gatewayHabitBytesMax + 2 * l.ruleAlarmsOpenAllMax * entryBytes,
+      of: ['sensorHabitBytesMax', 'gatewayHabitBytesMax'],
+    },
     { what: 'names of accounts', bytes: l.accountNamesBytesMax, of: ['accountNamesBytesMax'], isHeap: true },
     {
       what: 'statements of the reading connection and of the writing one',
@@ -264,6 +269,7 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
     of: [
       ...(['valueBytesMax', 'nameCharsMax', 'descriptionBytesMax', 'deviceDescriptionBytesMax'] as const),
       ...(['deviceValueBytesMax', 'wordCharsMax', 'idCharsMax', 'idempotencyKeyCharsMax', 'messageCharsMax'] as const),
+      ...(['alarmNoteCharsMax', 'alarmConditionCharsMax', 'alarmValueCharsMax'] as const),
       ...(['notificationBytesMax', 'passwordCharsMax', 'usernameCharsMax', 'knownUsernameCharsMax'] as const),
       ...([
         'knownPasswordCharsMax',

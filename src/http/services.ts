@@ -7,6 +7,8 @@ import type { PasswordResets } from '../domain/accounts/password-resets.ts';
 import type { RefreshSessions } from '../domain/accounts/refresh-sessions.ts';
 import type { ActuatorHistory } from '../domain/actuators/actuator-history.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
+import type { AlarmStreams } from '../domain/alarms/alarm-stream.ts';
+import type { Alarms } from '../domain/alarms/alarms.ts';
 import type { Callers } from '../domain/callers/callers.ts';
 import type { MqttClients } from '../domain/clients/mqtt-clients.ts';
 import type { Corrections } from '../domain/datapoints/corrections.ts';
@@ -60,6 +62,8 @@ export interface Services {
   readonly corrections: Corrections;
   readonly future: FutureDatapoints;
   readonly live: Live;
+  readonly alarms: Alarms;
+  readonly alarmStreams: AlarmStreams;
   readonly drops: DropLog;
   readonly notifications: Notifications;
   readonly messages: Messages;

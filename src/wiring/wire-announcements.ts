@@ -5,7 +5,7 @@ import type { Coordination } from '../domain/ports/coordination.ts';
 import type { Domain } from './wire-domain.ts';
 
 export function followAnnouncements(coordination: Coordination, domain: Domain): void {
-  const { users, directory, revocations, clientIds, rules, writer, services } = domain;
+  const { users, directory, revocations, clientIds, rules, alarming, writer, services } = domain;
   const { actuators, corrections, keys, refreshSessions, gateways, guestAccess, quotas } = services;
   // A permission check and the append that follows it happen in one turn of the event loop. So whatever was permitted
   // is in the writer's queue by now, and this append resolves behind it.
@@ -49,6 +49,7 @@ export function followAnnouncements(coordination: Coordination, domain: Domain):
     },
     'quotas-changed': async ({ user }) => quotas.apply(user),
     'rule-changed': ({ rule }) => rules.watcher.follow(rule),
+    'alarms-changed': async () => alarming.changes.follow(),
     'messages-waiting': async ({ channels }) => rules.outbox.wakeHere(new Set(channels)),
     'client-id-taken': ({ clientId, user }) => clientIds.letGo(clientId, user),
     'client-id-reserved': async ({ clientId, user }) => clientIds.requireUnused(user, clientId),

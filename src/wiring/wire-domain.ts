@@ -12,6 +12,7 @@ import { ActuatorHistory } from '../domain/actuators/actuator-history.ts';
 import { Actuators } from '../domain/actuators/actuators.ts';
 import { DeliveryMarks } from '../domain/actuators/delivery-marks.ts';
 import { Downlinks } from '../domain/actuators/downlinks.ts';
+import { AlarmChanges } from '../domain/alarms/alarm-changes.ts';
 
 import { Callers } from '../domain/callers/callers.ts';
 import { MqttClients } from '../domain/clients/mqtt-clients.ts';
@@ -64,6 +65,7 @@ import { TokenKeys } from '../http/sign-in/token-keys.ts';
 import { Tokens } from '../http/sign-in/tokens.ts';
 import { wireAccountMails } from './wire-account-mails.ts';
 import { wireAccounts } from './wire-accounts.ts';
+import { wireAlarms } from './wire-alarms.ts';
 import { wireRules } from './wire-rules.ts';
 import { wireSharedBudgets } from './wire-shared-budgets.ts';
 
@@ -201,8 +203,10 @@ export async function wireDomain(parts: {
   const downlinks = new Downlinks({ ...known, settingStore, marks });
   const actuators = new Actuators({ ...known, store: stores.devices, feed, downlinks, ids, coordination });
   const { links, accountMails } = wireAccountMails({ config, clock, clocks, ids, engine, users });
+  const alarmChanges = new AlarmChanges({ coordination });
   const rules = wireRules({
     ...known,
+    alarmChanges,
     accountMails,
     config,
     ids,
@@ -213,6 +217,10 @@ export async function wireDomain(parts: {
     senders,
     pushesSettled,
     log: parts.log,
+  });
+  const alarming = wireAlarms({
+    ...{ ...known, ids, engine, users, feed, gateways, presence, storageQuota, log: parts.log },
+    changes: alarmChanges,
   });
   const sensors = new Sensors({
     ...{ ...known, store: stores.devices, log: parts.log },
@@ -255,6 +263,7 @@ export async function wireDomain(parts: {
     actuatorHistory: new ActuatorHistory({ ...known, settingStore, marks }),
     ingest,
     ...{ writer, callers, refusedCalls, mqttClients },
+    ...{ alarms: alarming.alarms, alarmStreams: alarming.alarmStreams },
     bulk: new Bulk({ ...pushing, ingest }),
     imports: new Imports({ ...pushing, series, ingest, sensors }),
     corrections: new Corrections({
@@ -309,6 +318,7 @@ export async function wireDomain(parts: {
     drops,
     downlinks,
     rules,
+    alarming,
     senders,
     services,
   };

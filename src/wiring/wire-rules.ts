@@ -7,6 +7,7 @@ import type { ClockWatch } from '../base/time/clock-watch.ts';
 import type { Config } from '../config/config.ts';
 import type { AccountMails } from '../domain/accounts/account-mails.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
+import type { AlarmChanges } from '../domain/alarms/alarm-changes.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
 import { AccountOutbox } from '../domain/notifications/outbox/account-outbox.ts';
@@ -19,6 +20,7 @@ import type { Sender } from '../domain/notifications/outbox/sender.ts';
 import type { Channel } from '../domain/notifications/rules/notification.ts';
 import { Alarms } from '../domain/notifications/watching/alarms.ts';
 import { Evaluator } from '../domain/notifications/watching/evaluator.ts';
+import { RuleAlarms } from '../domain/notifications/watching/rule-alarms.ts';
 import { RuleIndex } from '../domain/notifications/watching/rule-index.ts';
 import { Watcher } from '../domain/notifications/watching/watcher.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
@@ -40,6 +42,7 @@ export function wireRules(parts: {
   readonly accountMails: AccountMails;
   readonly senders: ReadonlyMap<Channel, Sender>;
   readonly pushesSettled: () => Promise<void>;
+  readonly alarmChanges: AlarmChanges;
 }) {
   const { config, engine } = parts;
   const messageStore = engine.stores.messages;
@@ -57,6 +60,8 @@ export function wireRules(parts: {
     commitLog: engine.commitLog,
     series: engine.series,
     watchStore: engine.stores.watch,
+    ruleAlarms: new RuleAlarms({ ...parts, watchStore: engine.stores.watch }),
+    onAlarmsChanged: () => parts.alarmChanges.changed(),
     messages: new MessageBuilder(parts),
     oldHours: config.notifyOldHours,
   };

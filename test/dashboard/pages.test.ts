@@ -54,6 +54,7 @@ describe('every page of the dashboard', { skip }, () => {
     });
     const { body: me } = await server.call('admin', 'GET', '/users/me');
     paths = [
+      ['/now', 'Now'],
       ['/devices', 'Field 3'],
       ['/devices?find=nothing', 'No device fits.'],
       ['/devices/field-3', 'Soil temperature'],

@@ -18,6 +18,8 @@ export interface Facts {
   readonly tiles?: { readonly url: string; readonly attribution: string };
   /** Plain MQTT, and MQTT over TLS, where there are. */
   readonly mqtt: { readonly port?: number; readonly tlsPort?: number };
+  /** The channels of messages that have a provider. */
+  readonly channels: readonly string[];
   /** How others reach the service where it is another address than that of this browser; `isGuess`: perhaps. */
   readonly reachable?: { readonly origin: string; readonly isGuess: boolean };
 }

@@ -31,6 +31,11 @@ class Session {
     return this.#state;
   }
 
+  /** Whether this browser has signed in, before the server has said whether that still holds. */
+  get isExpected(): boolean {
+    return localStorage.getItem(hintKey) !== null;
+  }
+
   get token(): string | undefined {
     return this.#token;
   }

@@ -5,6 +5,7 @@ import type { Strings } from '../strings/catalogue.ts';
 
 export interface Page {
   readonly to:
+    | '/now'
     | '/devices'
     | '/map'
     | '/notifications'
@@ -15,14 +16,30 @@ export interface Page {
     | '/profile'
     | '/import';
   readonly label: keyof Strings['shell'] &
-    ('devices' | 'map' | 'notifications' | 'gateways' | 'clients' | 'projects' | 'users' | 'profile' | 'import');
+    (
+      | 'now'
+      | 'devices'
+      | 'map'
+      | 'notifications'
+      | 'gateways'
+      | 'clients'
+      | 'projects'
+      | 'users'
+      | 'profile'
+      | 'import'
+    );
   readonly icon: IconName;
 }
 
-export const mainPages: readonly Page[] = [
+/** The pages for everybody. What is wrong now is for who is signed in: guests see no alarms. */
+export function mainPages(state: SessionState): readonly Page[] {
+  return state.status === 'user' ? [{ to: '/now', label: 'now', icon: 'bell' }, ...openPages] : openPages;
+}
+
+const openPages: readonly Page[] = [
   { to: '/devices', label: 'devices', icon: 'devices' },
   { to: '/map', label: 'map', icon: 'map' },
-  { to: '/notifications', label: 'notifications', icon: 'bell' },
+  { to: '/notifications', label: 'notifications', icon: 'message' },
   { to: '/gateways', label: 'gateways', icon: 'gateway' },
   { to: '/projects', label: 'projects', icon: 'project' },
 ];

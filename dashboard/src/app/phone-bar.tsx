@@ -23,9 +23,11 @@ export function PhoneBar() {
   useEffect(close, [pathname]);
   return (
     <nav className={classes.bar} aria-label={shell.navigation}>
-      {mainPages.slice(0, inBar).map((page) => (
-        <Entry key={page.to} page={page} />
-      ))}
+      {mainPages(state)
+        .slice(0, inBar)
+        .map((page) => (
+          <Entry key={page.to} page={page} />
+        ))}
       <button type="button" className={classes.entry} onClick={open} aria-haspopup="dialog">
         <Icon name="menu" />
         <span>{shell.more}</span>
@@ -49,7 +51,7 @@ export function PhoneBar() {
           <Icon name="search" />
           {shell.search}
         </button>
-        {[...mainPages.slice(inBar), ...personalPages(state)].map((page) => (
+        {[...mainPages(state).slice(inBar), ...personalPages(state)].map((page) => (
           <Entry key={page.to} page={page} />
         ))}
         <AccountMenu />

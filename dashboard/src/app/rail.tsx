@@ -7,13 +7,14 @@ import { AccountMenu } from './account-menu.tsx';
 import { mainPages, type Page, personalPages } from './pages.ts';
 import { openSearch } from './search-state.ts';
 import classes from './shell.module.css';
+import { AlarmBadge } from './unseen-alarms.tsx';
 
 export function Rail() {
   const { shell } = useStrings();
   const state = useSession();
   return (
     <nav className={classes.rail} aria-label={shell.navigation}>
-      <Link to="/devices" className={classes.brand}>
+      <Link to="/" className={classes.brand}>
         <img src="/drum.svg" alt="" width={26} height={26} />
         Dundun
       </Link>
@@ -22,7 +23,7 @@ export function Rail() {
         {shell.search}
         <kbd>/</kbd>
       </button>
-      {mainPages.map((page) => (
+      {mainPages(state).map((page) => (
         <Entry key={page.to} page={page} />
       ))}
       <div className={classes.gap} />
@@ -40,6 +41,7 @@ export function Entry({ page: { to, label, icon } }: { readonly page: Page }) {
     <Link to={to} className={classes.entry} activeOptions={{ includeSearch: false }}>
       <Icon name={icon} />
       <span>{shell[label]}</span>
+      {to === '/now' && <AlarmBadge />}
     </Link>
   );
 }

@@ -12,6 +12,7 @@ import {
   parseNewNotificationSearch,
   parseNotificationsSearch,
 } from '../features/notifications/list/notifications-search.ts';
+import { parseNowSearch } from '../features/now/now-search.ts';
 import { parseProfileSearch } from '../features/profile/profile-search.ts';
 import { parseProjectSearch } from '../features/projects/project-search.ts';
 import { parseSensorSearch } from '../features/sensor/sensor-search.ts';
@@ -28,8 +29,17 @@ const routeTree = root.addChildren([
   createRoute({
     ...at('/'),
     beforeLoad: () => {
-      throw redirect({ to: '/devices', replace: true });
+      throw redirect({ to: session.state.status === 'user' ? '/now' : '/devices', replace: true });
     },
+  }),
+  createRoute({
+    ...at('/now'),
+    validateSearch: parseNowSearch,
+    beforeLoad: requireUser,
+    component: lazyRouteComponent(
+      loaded(() => import('../features/now/now-page.tsx')),
+      'NowPage',
+    ),
   }),
   createRoute({
     ...at('/devices'),
@@ -231,7 +241,8 @@ function loaded<T>(load: () => Promise<T>): () => Promise<T> {
 /** Fetches the file of the page that the address names, while it is still found out who asks. */
 export function fetchPage(): void {
   const { latestLocation: asked } = router;
-  const location = asked.pathname === '/' ? router.buildLocation({ to: '/devices' }) : asked;
+  const home = session.isExpected ? '/now' : '/devices';
+  const location = asked.pathname === '/' ? router.buildLocation({ to: home }) : asked;
   // Where it cannot be had, the page says so when it is shown.
   for (const { routeId } of router.matchRoutes(location)) {
     const route = router.routesById[routeId];

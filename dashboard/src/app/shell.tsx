@@ -10,6 +10,7 @@ import { PhoneBar } from './phone-bar.tsx';
 import { Rail } from './rail.tsx';
 import { Search } from './search.tsx';
 import classes from './shell.module.css';
+import { TitleBadge } from './unseen-alarms.tsx';
 
 /** Pages that stand before the dashboard. */
 const barePages = ['/sign-in', '/register', '/forgotten-password', '/new-password', '/confirm-email'];
@@ -32,6 +33,7 @@ export function Shell() {
       </main>
       {!isBare && <PhoneBar />}
       <Search />
+      <TitleBadge />
     </>
   );
 }

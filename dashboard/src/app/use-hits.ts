@@ -18,7 +18,8 @@ export interface Hit {
 
 export function useHits(text: string, asked: string): { readonly hits: readonly Hit[]; readonly isSearching: boolean } {
   const { shell } = useStrings();
-  const pages: Hit[] = [...mainPages, ...personalPages(useSession())]
+  const state = useSession();
+  const pages: Hit[] = [...mainPages(state), ...personalPages(state)]
     .filter(({ label }) => includes(shell[label], text))
     .map(({ to, label, icon }) => ({ kind: 'page', href: to, title: shell[label], detail: shell.searchPages, icon }));
   const records = useQuery({

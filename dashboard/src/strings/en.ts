@@ -9,6 +9,7 @@ import { firstRun } from './en/first-run.ts';
 import { gateways } from './en/gateways.ts';
 import { imports } from './en/imports.ts';
 import { notifications } from './en/notifications.ts';
+import { now } from './en/now.ts';
 import { ownAccount } from './en/own-account.ts';
 import { person } from './en/person.ts';
 import { places } from './en/places.ts';
@@ -32,6 +33,7 @@ export const en = {
   gateways,
   imports,
   notifications,
+  now,
   ownAccount,
   person,
   places,

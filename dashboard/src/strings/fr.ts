@@ -9,6 +9,7 @@ import { firstRun } from './fr/first-run.ts';
 import { gateways } from './fr/gateways.ts';
 import { imports } from './fr/imports.ts';
 import { notifications } from './fr/notifications.ts';
+import { now } from './fr/now.ts';
 import { ownAccount } from './fr/own-account.ts';
 import { person } from './fr/person.ts';
 import { places } from './fr/places.ts';
@@ -32,6 +33,7 @@ export const fr: Strings = {
   gateways,
   imports,
   notifications,
+  now,
   ownAccount,
   person,
   places,

@@ -29,6 +29,8 @@ const sharedResources = [
   /** Live streams, and bytes that wait in them. */
   'liveStreams',
   'liveBytes',
+  /** Live streams of alarms. */
+  'alarmStreams',
   /** Bytes for MQTT subscribers whose sockets are not full. */
   'backlogBytes',
   /** Bytes of messages that are on their way to MQTT subscribers, by who published them. */

@@ -31,6 +31,8 @@ export class Presence {
   /** Gateways whose time must be written. */
   readonly #due = new Set<GatewayKey>();
   #writing: Promise<void> | undefined;
+  /** Called with each activity: it must cost next to nothing. */
+  onSeen: (gateway: GatewayKey, atMs: number) => void = () => {};
 
   constructor(parts: {
     readonly gatewayStore: Pick<GatewayStore, 'saveLastSeen'>;
@@ -64,6 +66,11 @@ export class Presence {
     return seen === undefined ? gateway.lastSeenMs : Math.max(seen, gateway.lastSeenMs ?? 0);
   }
 
+  /** The same as far as this process has seen it. */
+  seenMs(gateway: GatewayKey): number | undefined {
+    return this.#seen.get(gateway)?.atMs;
+  }
+
   /** Notes a packet on the connection. It counts as activity of the gateway if the connection may act for it. */
   noteActivity({ actor }: GatewayConnection, gateway: Gateway | undefined): void {
     if (gateway !== undefined && this.#permissions.mayActFor(actor, gateway)) this.noteSeen(gateway);
@@ -75,6 +82,7 @@ export class Presence {
     const seen = this.#seen.get(gateway.key) ?? { atMs, writtenMs: undefined };
     if (seen.writtenMs === undefined) this.#seen.set(gateway.key, seen);
     seen.atMs = atMs;
+    this.onSeen(gateway.key, atMs);
     if (seen.writtenMs !== undefined && Math.abs(atMs - seen.writtenMs) < limits.lastSeenLagMsMax) return;
     this.#due.add(gateway.key);
     this.#writing ??= this.#write();

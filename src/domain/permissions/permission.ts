@@ -62,6 +62,20 @@ export type Audience = {
     }
 );
 
+/** Whose alarms an actor sees, and which of them the actor may acknowledge, as conditions for the store. */
+export interface AlarmView {
+  /** Alarms of these devices. Being public makes no alarms visible. */
+  readonly devices: Audience;
+  readonly gateways: Audience;
+  /** The devices about which the actor sees the alarms of their own rules: those whose values they may view, public ones too. */
+  readonly ownRules: Audience;
+  /** Devices and gateways whose alarms the actor may acknowledge, snooze and assign. */
+  readonly updatable: { readonly devices: Audience; readonly gateways: Audience };
+  readonly user: UserKey;
+  /** True where the actor also sees the alarms of the service, and those of other people's rules about devices that are not theirs. */
+  readonly all: boolean;
+}
+
 export class Permissions {
   #guestAccess: GuestAccess;
 
@@ -291,6 +305,29 @@ export class Permissions {
     const isShut = actor.guest && this.#guestAccess === 'none';
     const user = this.mayOwn(actor) ? actor.key : undefined;
     return { ...only, all: false, public: !isShut && (shared & publicScopes) !== 0, user, shared };
+  }
+
+  /**
+   * The alarms that the actor may see: of devices whose values the actor may view, and of gateways, as owner, admin or by a
+   * share. @throws Refusal `unauthenticated` for guests, who see none.
+   */
+  alarmViewOf(actor: Actor): AlarmView {
+    if (actor.guest) throw new Refusal('unauthenticated', 'Sign in to see alarms.');
+    const named = (needed: ScopeSet): Audience => {
+      const audience = this.audienceOf(actor, needed);
+      return audience.all ? audience : { ...audience, public: false };
+    };
+    const updatable = { devices: named(scope.update), gateways: named(scope.gatewayUpdate) };
+    return {
+      ownRules: this.audienceOf(actor, scope.dataView),
+      ...{ devices: named(scope.dataView), gateways: named(scope.gatewayView), updatable, user: actor.key },
+      all: actor.admin,
+    };
+  }
+
+  /** Whether a rule of the actor about the device is one of those who run the device, so that all who see its alarms see it. */
+  speaksForDevice(actor: Actor, device: ProtectedRecord): boolean {
+    return (this.scopesOf(actor, device) & scope.update) !== 0;
   }
 
   /** The records that the actor owns, whatever else the actor may do. */

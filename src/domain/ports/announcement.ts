@@ -54,6 +54,8 @@ export type Announcement =
   | { readonly kind: 'quotas-changed'; readonly user: UserKey }
   /** A rule was created, changed or removed. */
   | { readonly kind: 'rule-changed'; readonly rule: NotificationId }
+  /** Alarms have changed: live streams look for what is new. */
+  | { readonly kind: 'alarms-changed' }
   /** Messages wait on these channels; the process that sends must look at them. */
   | { readonly kind: 'messages-waiting'; readonly channels: readonly string[] }
   /**

@@ -11,7 +11,7 @@ import type { SharedCounts } from './shared-counts.ts';
 export type RulesLeaseName = `rules/${number}`;
 
 /** Work that only one process does at a time. */
-export type LeaseName = 'retention' | 'outbox' | RulesLeaseName;
+export type LeaseName = 'retention' | 'outbox' | 'alarms' | RulesLeaseName;
 
 /**
  * Says under which lease something is written. The store compares it in the same transaction, and refuses the write

@@ -3,6 +3,7 @@
 import type { AccountLinkStore } from '../accounts/account-link-store.ts';
 import type { RefreshSessionStore } from '../accounts/refresh-session-store.ts';
 import type { ActuatorSettingStore } from '../actuators/actuator-setting-store.ts';
+import type { AlarmStore } from '../alarms/alarm-store.ts';
 import type { RetentionStore } from '../datapoints/retention-job.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
 import type { DropStore } from '../devices/drop-log.ts';
@@ -24,6 +25,7 @@ import type { UserStore } from '../users/user-store.ts';
 export interface RegistryStores {
   readonly accountLinks: AccountLinkStore;
   readonly actuatorSettings: ActuatorSettingStore;
+  readonly alarms: AlarmStore;
   readonly devices: DeviceStore;
   readonly drops: DropStore;
   readonly gateways: GatewayStore;

@@ -71,6 +71,7 @@ export const tags = [
   },
   { name: 'Kinds', description: 'Words to choose from: kinds of sensors and actuators, quantities, units.' },
   { name: 'Actuators', description: 'Parts of a device that can be set, such as valves.' },
+  { name: 'Alarms', description: 'What is wrong now and was, since when, and who is on it.' },
   { name: 'Notifications', description: 'Rules: what to send, or to set, when values meet a condition.' },
   { name: 'Messages', description: 'What notifications and people send: what waits, what went, what could not go.' },
   { name: 'Gateways', description: 'What carries readings to the service, and whether it is there.' },

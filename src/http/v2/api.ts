@@ -12,6 +12,7 @@ import { registerSignIns } from './accounts/sign-ins.ts';
 import { registerSocials } from './accounts/socials.ts';
 import { registerUsers } from './accounts/users.ts';
 import { registerActuators } from './actuators.ts';
+import { registerAlarms } from './alarms.ts';
 import { registerBulk } from './datapoints/bulk.ts';
 import { registerCorrections } from './datapoints/corrections.ts';
 import { registerDatapoints } from './datapoints/datapoints.ts';
@@ -60,6 +61,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerKinds(app);
   registerActuators(app, services);
   registerNotifications(app, services);
+  registerAlarms(app, services);
   registerSocials(app, services);
   registerGateways(app, services);
   registerMqttClients(app, services);

@@ -261,6 +261,9 @@ suite('what people search for', () => {
     // A value has come to a2 in a test above.
     ['?order=heard', 'a1 a3 a4 a5 c1 a2'],
     ['?order=-heard&limit=1&offset=1', 'c1'],
+    // The others were changed, and never heard.
+    ['?q=last_heard>2000-01-01', 'a2'],
+    ['?q=last_heard<2000-01-01', ''],
   ];
   for (const [query, ids] of rows) {
     test(`${query} finds ${ids || 'nothing'}`, async () => {

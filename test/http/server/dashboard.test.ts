@@ -121,6 +121,7 @@ describe('the dashboard is served', () => {
     assert.match(version, /^\d+\.\d+\.\d+/);
     assert.equal(mqtt.port, server.running.ports.mqtt);
     assert.deepEqual(facts, {
+      channels: ['none', 'webhook'],
       mailsLinks: false,
       selfRegistration: false,
       guestAccess: 'none',

@@ -17,6 +17,7 @@ import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import type { Setting } from './activity/use-activity.ts';
 import { Actuators } from './actuators/actuators.tsx';
 import { DeviceAbout } from './device-about.tsx';
+import { OpenAlarms } from './device-alarms.tsx';
 import { DeviceHeader } from './device-header.tsx';
 import { DevicePlace } from './device-place.tsx';
 import type { DeviceSearch } from './device-search.ts';
@@ -85,6 +86,7 @@ function Page({ device, rights }: { readonly device: Device; readonly rights: Ri
   return (
     <>
       <DeviceHeader {...parts} />
+      <OpenAlarms device={device.id} />
       <SensorTiles device={device} rights={rights} />
       <Actuators device={device} rights={rights} />
       <JointChart {...parts} />

@@ -2,7 +2,7 @@
 import { limits } from '../../limits.ts';
 import { parseSpan, type SpanSearch } from '../../shared/chart/span.ts';
 
-export const deviceTabs = ['snippets', 'sharing', 'keys', 'drops', 'activity'] as const;
+export const deviceTabs = ['snippets', 'sharing', 'keys', 'alarms', 'drops', 'activity'] as const;
 export type DeviceTab = (typeof deviceTabs)[number];
 
 export interface DeviceSearch extends SpanSearch {

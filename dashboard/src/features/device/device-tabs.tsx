@@ -11,6 +11,7 @@ import { Drops } from './activity/drops.tsx';
 import type { Setting } from './activity/use-activity.ts';
 import { Keys } from './connect/keys.tsx';
 import { Snippets } from './connect/snippets.tsx';
+import { DeviceAlarms } from './device-alarms.tsx';
 import { type DeviceSearch, type DeviceTab, deviceTabs } from './device-search.ts';
 import classes from './section.module.css';
 import { Sharing } from './sharing.tsx';
@@ -33,6 +34,7 @@ export function DeviceTabs({ device, rights, search, arrived, settings, onChange
     snippets: rights.mayPush,
     sharing: isUser,
     keys: isUser,
+    alarms: isUser && rights.mayReadData,
     drops: rights.isManager,
     activity: rights.mayReadData,
   };
@@ -58,6 +60,9 @@ export function DeviceTabs({ device, rights, search, arrived, settings, onChange
         </Tabs.Panel>
         <Tabs.Panel value="keys">
           <Keys device={device.id} />
+        </Tabs.Panel>
+        <Tabs.Panel value="alarms">
+          <DeviceAlarms device={device.id} />
         </Tabs.Panel>
         <Tabs.Panel value="drops">
           <Drops device={device.id} />

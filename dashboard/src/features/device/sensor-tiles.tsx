@@ -4,6 +4,7 @@ import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device, Sensor } from '../../api/client.ts';
 import { dayKey, dayQuery, heardAt, type SensorDay } from '../../api/devices.ts';
 import type { Rights } from '../../api/rights.ts';
@@ -69,12 +70,17 @@ interface TileProps {
 
 function Tile({ device, sensor, day }: TileProps) {
   const nowMs = useNow();
+  const silent = useSilentSensors();
   const { id, name, unit, last_value: last } = sensor;
   const lastMs = last === undefined ? undefined : heardAt(last);
   return (
     <Link to="/devices/$device/sensors/$sensor" params={{ device, sensor: id }} className={classes.tile}>
       <span className={classes.head}>
-        <StateDot state={freshnessOf(lastMs, { nowMs, intervalMs: day?.intervalMs })} />
+        <StateDot
+          state={
+            silent.has(dayKey(device, id)) ? 'silent' : freshnessOf(lastMs, { nowMs, intervalMs: day?.intervalMs })
+          }
+        />
         <span className="d-ellipsis">{name || id}</span>
       </span>
       <span key={last?.date_received} className={`${classes.value} d-fade-in`}>

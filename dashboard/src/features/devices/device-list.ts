@@ -21,7 +21,7 @@ export function questionOf(search: DevicesSearch): DevicesQuestion {
     visibility === undefined ? '' : `visibility==${visibility}`,
     domain === undefined ? '' : `domain==${filterValue(domain)}`,
     gateway === undefined ? '' : `gateway_id==${filterValue(gateway)}`,
-    silent === undefined ? '' : `date_modified<${before}`,
+    silent === undefined ? '' : `last_heard<${before}`,
   ].filter((condition) => condition !== '');
   return {
     ...(conditions.length === 0 ? {} : { q: conditions.join(';') }),

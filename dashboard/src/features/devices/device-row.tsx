@@ -2,6 +2,7 @@
 // One link that opens the device; without a device, the place where one will be.
 import { Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device, Sensor } from '../../api/client.ts';
 import { dayKey, type SensorDay } from '../../api/devices.ts';
 import { limits } from '../../limits.ts';
@@ -25,13 +26,14 @@ interface DeviceRowProps {
 export function DeviceRow({ device, days }: DeviceRowProps) {
   const { shared } = useStrings();
   const nowMs = useNow();
+  const silent = useSilentSensors();
   if (device === undefined) return <RowSkeleton />;
   const { id, name, owner, visibility, gateway_id: gateway, sensors } = device;
   const heard = lastHeard(sensors);
   const shown = sensors.filter(({ last_value }) => last_value !== undefined).slice(0, limits.rowValuesMax);
   return (
     <Link to="/devices/$device" params={{ device: id }} className={classes.row}>
-      <StateDot state={deviceState(device, nowMs, days)} />
+      <StateDot state={deviceState(device, nowMs, { days, silent })} />
       <span className={classes.names}>
         <span className={classes.name}>
           <span className="d-ellipsis">{name || id}</span>

@@ -14,7 +14,7 @@ const route = getRouteApi('/sign-in');
 
 export function SignInPage() {
   const { signIn } = useStrings();
-  const { next = '/devices' } = route.useSearch();
+  const { next = '/' } = route.useSearch();
   const router = useRouter();
   const { data: facts } = useQuery(factsQuery);
   const form = useForm({

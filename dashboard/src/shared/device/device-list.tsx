@@ -1,5 +1,6 @@
 // Some devices of a gateway or a project, a row each: state, name, last values, when last heard; the row opens the device.
 import { Link } from '@tanstack/react-router';
+import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device } from '../../api/client.ts';
 import type { SensorDay } from '../../api/devices.ts';
 import { useStrings } from '../../strings/strings.ts';
@@ -40,11 +41,12 @@ export function DeviceList({ label, devices }: DeviceListProps) {
 function Row({ device, days }: RowProps) {
   const { shared } = useStrings();
   const nowMs = useNow();
+  const silent = useSilentSensors();
   const { id, name, sensors } = device;
   const shown = sensors.filter(({ last_value }) => last_value !== undefined).slice(0, valuesMax);
   return (
     <Link to="/devices/$device" params={{ device: id }} className={classes.row}>
-      <StateDot state={deviceState(device, nowMs, days)} />
+      <StateDot state={deviceState(device, nowMs, { days, silent })} />
       <span className={`${classes.name} d-ellipsis`}>{name || id}</span>
       <span className={classes.values}>
         {shown.map((sensor) => (

@@ -5,8 +5,14 @@ import { type Freshness, freshest, freshnessOf } from './freshness.ts';
 
 type Days = ReadonlyMap<string, SensorDay>;
 
-export function deviceState({ id, sensors }: Device, nowMs: number, days: Days): Freshness {
+/** @param silent the sensors that the service calls silent, by `dayKey`. */
+export function deviceState(
+  { id, sensors }: Device,
+  nowMs: number,
+  { days, silent }: { readonly days: Days; readonly silent: ReadonlySet<string> },
+): Freshness {
   const states = sensors.map(({ id: sensor, last_value: last }) => {
+    if (silent.has(dayKey(id, sensor))) return 'silent';
     const lastMs = last === undefined ? undefined : heardAt(last);
     return freshnessOf(lastMs, { nowMs, intervalMs: days.get(dayKey(id, sensor))?.intervalMs });
   });

@@ -6,6 +6,7 @@ const paths = {
   sensor: 'M3 14h4l3-8 4 12 3-8h4',
   map: 'M9 4 3 6.5v13L9 17l6 3 6-2.5v-13L15 7z M9 4v13 M15 7v13',
   bell: 'M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15z M10 21h4',
+  message: 'M4 5h16v11H10l-5 4v-4H4z M8 9h8 M8 12.5h5',
   gateway: 'M12 13v7 M8 20h8 M8.5 9.5a5 5 0 0 1 7 0 M5.5 6.5a9.2 9.2 0 0 1 13 0 M12 13h.01',
   project: 'M4 6h6l2 2h8v11H4z',
   users:

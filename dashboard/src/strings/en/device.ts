@@ -190,6 +190,7 @@ export const device = {
   dropsWho: 'Sent by',
   dropsWhy: 'Why',
   dropsWhen: 'When',
+  alarms: 'Alarms',
   activity: 'Activity',
   activityWords:
     'Newest first: the last value of each sensor, what your notifications did, keys, drops; and what is set while this page is open.',

@@ -1,6 +1,7 @@
 export const shell = {
   skip: 'Skip to content',
   navigation: 'Main',
+  now: 'Now',
   devices: 'Devices',
   map: 'Map',
   notifications: 'Notifications',

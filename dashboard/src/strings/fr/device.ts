@@ -190,6 +190,7 @@ export const device: Strings['device'] = {
   dropsWho: 'Envoyé par',
   dropsWhy: 'Pourquoi',
   dropsWhen: 'Quand',
+  alarms: 'Alarmes',
   activity: 'Activité',
   activityWords:
     'Du plus récent au plus ancien : la dernière valeur de chaque capteur, vos notifications, clés et rejets ; et les réglages faits tant que cette page est ouverte.',

@@ -23,7 +23,13 @@ export const notifications: Strings['notifications'] = {
   nextPossible: 'Prochain possible',
   timesSent: 'Envois',
   nextNow: 'à tout moment',
-  states: { active: 'active', paused: 'en pause', expired: 'expirée', failing: 'n’arrive pas' },
+  states: {
+    active: 'active',
+    paused: 'en pause',
+    expired: 'expirée',
+    failing: 'n’arrive pas',
+    unreachable: 'n’atteint personne',
+  },
   active: 'Active ou en pause',
   activeOf: (name) => `${name} : active ou en pause`,
   removeOf: (name) => `Supprimer ${name}`,
@@ -114,6 +120,17 @@ export const notifications: Strings['notifications'] = {
     webhook: 'Posté aux adresses du profil, signé.',
     none: 'Reste dans les envois et ne part pas.',
   },
+  lacks: {
+    provider: 'Aucun fournisseur n’est configuré pour cette voie. La personne qui gère ce service peut le faire.',
+    address: 'Votre profil n’a pas d’adresse pour cette voie. Ajoutez-la là.',
+  },
+  unprovided: (ways) =>
+    `Aucun fournisseur n’est configuré pour : ${ways}. La personne qui gère ce service peut le faire.`,
+  reachesNobody: {
+    provider: 'N’atteint personne : aucun fournisseur n’est configuré pour',
+    address: 'N’atteint personne : votre profil n’a pas d’adresse pour',
+  },
+  mends: { provider: 'La personne qui gère ce service peut le faire.', address: 'Ajoutez-la à votre profil.' },
   guestHint: 'Sans compte rien n’est envoyé, seulement noté. Connectez-vous pour envoyer.',
   missing: (ways) => `Votre profil n’a pas d’adresse pour : ${ways}.`,
   toProfile: 'L’ajouter à votre profil',

@@ -3,6 +3,7 @@ import type { Strings } from '../catalogue.ts';
 export const shell: Strings['shell'] = {
   skip: 'Aller au contenu',
   navigation: 'Principale',
+  now: 'En ce moment',
   devices: 'Appareils',
   map: 'Carte',
   notifications: 'Notifications',

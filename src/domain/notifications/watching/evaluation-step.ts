@@ -1,6 +1,7 @@
 // The state of one step of the evaluator: the devices that it evaluates, and results that are not stored yet.
 import { WorkPieces } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';
+import type { AlarmChange } from '../../alarms/alarm.ts';
 import { jsonValue, type StoredValue } from '../../datapoints/datapoint.ts';
 import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
@@ -106,6 +107,8 @@ export class EvaluationStep {
   readonly moved: WatchedSensor[] = [];
   firings: { readonly entry: RuleEntry; readonly firing: RecordedFiring }[] = [];
   memories = new Map<string, RecordedMemory>();
+  /** Alarms that began or ended, by what they are about. */
+  alarms = new Map<string, AlarmChange>();
   readonly pieces = new WorkPieces(limits.pieceMsMax);
   /** Characters of messages and states that are not stored yet. */
   resultChars = 0;
@@ -116,7 +119,8 @@ export class EvaluationStep {
 
   /** Whether the results are so large that they must be stored before there are more. */
   get isFull(): boolean {
-    return this.firings.length >= limits.watchFiringsMax || this.resultChars >= limits.watchResultChars;
+    const results = Math.max(this.firings.length, this.alarms.size);
+    return results >= limits.watchFiringsMax || this.resultChars >= limits.watchResultChars;
   }
 
   /** Whether results have to be stored, or other work has to have its turn, before the step goes on. */
@@ -125,7 +129,7 @@ export class EvaluationStep {
   }
 
   get hasResults(): boolean {
-    return this.firings.length > 0 || this.memories.size > 0;
+    return this.firings.length > 0 || this.memories.size > 0 || this.alarms.size > 0;
   }
 
   addDevice(watched: WatchedDevice): void {

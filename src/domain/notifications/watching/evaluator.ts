@@ -35,6 +35,7 @@ import type { NotificationId } from '../rules/notification.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { Alarm, Alarms } from './alarms.ts';
 import { EvaluationStep, namesOf, type RuleEvaluation, type WatchedSensor } from './evaluation-step.ts';
+import type { RuleAlarms, RuleAlarmTurn } from './rule-alarms.ts';
 import type { RuleEntry } from './rule-entry.ts';
 import type { RuleIndex } from './rule-index.ts';
 import { StepLoading } from './step-loading.ts';
@@ -62,6 +63,8 @@ export class Evaluator {
   readonly #oldMs: number;
   readonly #alarms: Alarms;
   readonly #outbox: Pick<Outbox, 'wakeFor'>;
+  readonly #ruleAlarms: RuleAlarms;
+  readonly #onAlarmsChanged: () => void;
   readonly #loading: StepLoading;
   constructor(parts: {
     readonly index: RuleIndex;
@@ -77,6 +80,9 @@ export class Evaluator {
     readonly oldHours: number;
     readonly alarms: Alarms;
     readonly outbox: Pick<Outbox, 'wakeFor'>;
+    readonly ruleAlarms: RuleAlarms;
+    /** Called when a change of alarms is stored. */
+    readonly onAlarmsChanged: () => void;
   }) {
     this.#index = parts.index;
     this.#watchStore = parts.watchStore;
@@ -89,6 +95,8 @@ export class Evaluator {
     this.#oldMs = parts.oldHours === 0 ? Number.POSITIVE_INFINITY : parts.oldHours * 3_600_000;
     this.#alarms = parts.alarms;
     this.#outbox = parts.outbox;
+    this.#ruleAlarms = parts.ruleAlarms;
+    this.#onAlarmsChanged = parts.onAlarmsChanged;
     this.#loading = new StepLoading(parts);
   }
 
@@ -126,7 +134,6 @@ export class Evaluator {
           this.#evaluateDatapoint(step, entry, { push, index, watch });
           if (step.needsPause) await this.#pause(step);
         }
-        watch.rules.updateThrottled(push.receivedMs);
       }
     }
     this.#loading.keepValues(step);
@@ -151,7 +158,6 @@ export class Evaluator {
         this.#evaluateDatapoint(step, entry, { push, index, watch: named[0], names: named.map(({ name }) => name) });
         if (step.needsPause) await this.#pause(step);
       }
-      for (const { rules } of concerned) rules.updateThrottled(push.receivedMs);
     }
   }
 
@@ -211,10 +217,19 @@ export class Evaluator {
 
   /** Loads a rule again that was changed or removed. */
   async refresh(id: NotificationId): Promise<void> {
+    const before = this.#index.find(id);
     const rule = await this.#watchStore.findRule(id);
+    if (before !== undefined) this.#ruleAlarms.forgetRule(before.record.key);
     if (rule === undefined) this.#index.remove(id);
     else await this.prepare(this.#index.add(rule));
+    if (rule !== undefined) await this.#ruleAlarms.load([rule.key]);
     this.forgetValues();
+    if (before !== undefined) this.#onAlarmsChanged();
+  }
+
+  /** Loads which alarms of rules are open. */
+  loadAlarms(): Promise<void> {
+    return this.#ruleAlarms.load();
   }
 
   /** The same for many, in steps. */
@@ -222,8 +237,13 @@ export class Evaluator {
     for (let from = 0; from < ids.length; from += limits.watchLoadStep) {
       const step = ids.slice(from, from + limits.watchLoadStep);
       const found = new Map((await this.#watchStore.findRules(step)).map((rule) => [rule.id, rule]));
-      for (const id of step) if (!found.has(id)) this.#index.remove(id);
+      for (const id of step) {
+        const before = this.#index.find(id);
+        if (before !== undefined) this.#ruleAlarms.forgetRule(before.record.key);
+        if (!found.has(id)) this.#index.remove(id);
+      }
       for (const rule of found.values()) await this.prepare(this.#index.add(rule));
+      await this.#ruleAlarms.load(Array.from(found.values(), ({ key }) => key));
       await nextLoopTurn();
     }
     this.forgetValues();
@@ -259,8 +279,9 @@ export class Evaluator {
     step.move(watch, value);
     // Without a timestamp (`NaN`) the last comparison is false: such a datapoint is never too old.
     if (skipsRules || receivedMs - timestampMs > this.#oldMs) return false;
-    if (rules.isThrottled(receivedMs) && !this.#clock.isInDoubt) return false;
-    return typeof value !== 'number' || !rules.cannotFireAt(calibrate(value, sensor.calibration));
+    const cannotFire = typeof value === 'number' && rules.cannotFireAt(calibrate(value, sensor.calibration));
+    // An open alarm may end, whatever the value; a rule that is throttled may begin to hold.
+    return !cannotFire || this.#ruleAlarms.hasAny(watch.watched.device.key);
   }
 
   /** Applies the time that passed before the datapoint, for the rules that it concerns. */
@@ -294,7 +315,10 @@ export class Evaluator {
     const seq = push.firstSeq + index;
     const atMs = push.receivedMs;
     if (seq <= entry.afterSeq || entry.isGone) return;
-    if (!entry.hasMemory && !mayFire(entry.rule, entry.ruleState, { atMs, lookup, time: this.#clock })) return;
+    if (!entry.hasMemory && !mayFire(entry.rule, entry.ruleState, { atMs, lookup, time: this.#clock })) {
+      this.#turnAlarm(step, { entry, watched, sensor: watch.name, atMs });
+      return;
+    }
     this.#evaluateRule(step, { entry, device, watched, datapoint: { seq, sensor: watch.name, names, atMs, lookup } });
     this.#alarms.arrange(entry, device);
   }
@@ -320,12 +344,24 @@ export class Evaluator {
     const events = datapoint === undefined ? applyTime(context, untilMs) : applyDatapoint(context, datapoint);
     if (events.length > 0 && author !== undefined && watched !== undefined)
       for (const event of events) this.#addFiring(step, event, { entry, author, lookup: watched.lookup, seq });
+    if (watched !== undefined) {
+      const sensor = datapoint?.sensor ?? events.at(-1)?.sensor ?? memory.since?.sensor;
+      this.#turnAlarm(step, { entry, watched, sensor, atMs: datapoint?.atMs ?? events.at(-1)?.atMs ?? untilMs });
+    }
     if (!hasMemory || serializeDeviceState(memory) === before) return;
     if (seq !== undefined) memory.seq = seq;
     const { key, watchedSinceMs } = record;
     const memoryNow = serializeDeviceState(memory);
     step.memories.set(`${key} ${device}`, { rule: key, device, memory: memoryNow, watchedSinceMs });
     step.resultChars += memoryNow.length;
+  }
+
+  /** Begins or ends the alarm of a rule about a device, where its condition has come to hold or holds no longer. */
+  #turnAlarm(step: EvaluationStep, turn: Omit<RuleAlarmTurn, 'author' | 'mayNotify'>): void {
+    const { entry, watched } = turn;
+    const author = step.actors.get(entry.record.author);
+    const mayNotify = () => author !== undefined && this.#mayNotify(entry.rule, author, watched.device);
+    this.#ruleAlarms.look({ ...turn, author, mayNotify }, step.alarms);
   }
 
   /** Whether a rule may send messages about a device now: it has not expired, and its author may read the data. */
@@ -357,13 +393,20 @@ export class Evaluator {
   }
 
   async #record(step: EvaluationStep, followedSeq: number | undefined): Promise<void> {
-    const { firings: decided, memories } = step;
+    const { firings: decided, memories, alarms } = step;
     step.firings = [];
     step.memories = new Map();
+    step.alarms = new Map();
     step.resultChars = 0;
     const firings = await this.#settled(decided);
-    const record = { firings: firings.map(({ firing }) => firing), memories: [...memories.values()], followedSeq };
+    const record = {
+      firings: firings.map(({ firing }) => firing),
+      memories: [...memories.values()],
+      alarms: [...alarms.values()],
+      followedSeq,
+    };
     const unrecorded = new Set(await this.#watchStore.record(record, step.fence));
+    if (alarms.size > 0) this.#onAlarmsChanged();
     for (const { entry, firing } of firings) {
       if (!unrecorded.has(firing)) this.#count(firing);
       // The rule was changed or removed while it was evaluated, for example with its author. Loaded once for all firings.

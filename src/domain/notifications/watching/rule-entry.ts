@@ -52,17 +52,6 @@ export class RuleEntry {
     return this.#hasMemory;
   }
 
-  /**
-   * Until when throttling prevents firings. Only for rules without state, because a rule with state needs each
-   * datapoint.
-   */
-  get throttledUntilMs(): number {
-    const { lastFiredMs } = this.ruleState;
-    const { throttlingMs } = this.rule;
-    const isThrottled = !this.hasMemory && lastFiredMs !== undefined && throttlingMs > 0;
-    return isThrottled ? lastFiredMs + throttlingMs : Number.NEGATIVE_INFINITY;
-  }
-
   /** Plans an alarm; false where one is planned for that time or earlier. */
   planAlarm(device: DeviceId, atMs: number): boolean {
     const planned = this.#alarmsMs?.get(device);

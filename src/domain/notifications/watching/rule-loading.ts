@@ -18,6 +18,7 @@ export async function loadRules({
 }): Promise<void> {
   index.clear();
   evaluator.forgetValues();
+  await evaluator.loadAlarms();
   for (let after = 0; ; ) {
     const rules = await watchStore.listRules({ after, limit: limits.watchLoadStep });
     for (const rule of rules) await evaluator.prepare(index.add(rule));

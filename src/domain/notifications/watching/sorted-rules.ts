@@ -1,5 +1,5 @@
-// The rules of a device by the sensors that they concern, and which datapoints need no evaluation: those while all rules
-// are throttled, and numbers at which no rule can fire.
+// The rules of a device by the sensors that they concern, and which datapoints need no evaluation: numbers at which no rule
+// can fire.
 import type { SensorId } from '../../devices/sensor.ts';
 import type { UserKey } from '../../users/user.ts';
 import type { Expression } from '../rules/expression.ts';
@@ -9,36 +9,12 @@ import type { RuleEntry } from './rule-entry.ts';
 /** The rules that the datapoints of one sensor concern. */
 export class SensorRules {
   readonly entries: RuleEntry[] = [];
-  /** No rule fires between these times, in milliseconds since 1970 UTC; may end before the real end of throttling. */
-  #throttledFromMs = Number.POSITIVE_INFINITY;
-  #throttledUntilMs = Number.NEGATIVE_INFINITY;
   readonly #sensor: SensorId;
   /** Undefined: not computed yet. Null: a number alone does not decide. */
   #noFireRange: NoFireRange | null | undefined;
 
   constructor(sensor: SensorId) {
     this.#sensor = sensor;
-  }
-
-  /** Whether throttling keeps all rules from firing; not before the last firing, where the clock was set back. */
-  isThrottled(atMs: number): boolean {
-    return atMs < this.#throttledUntilMs && atMs >= this.#throttledFromMs;
-  }
-
-  /** Computes what `isThrottled` says; call after all rules were evaluated for a datapoint. */
-  updateThrottled(atMs: number): void {
-    let untilMs = Number.POSITIVE_INFINITY;
-    let fromMs = Number.NEGATIVE_INFINITY;
-    for (const { throttledUntilMs, ruleState } of this.entries) {
-      untilMs = Math.min(untilMs, throttledUntilMs);
-      fromMs = Math.max(fromMs, ruleState.lastFiredMs ?? fromMs);
-      if (untilMs > atMs) continue;
-      // One rule that is not throttled decides: its datapoints must be evaluated.
-      untilMs = Number.NEGATIVE_INFINITY;
-      break;
-    }
-    this.#throttledFromMs = fromMs;
-    this.#throttledUntilMs = untilMs;
   }
 
   /** True where no rule can fire or change its state at this value. */

@@ -1,5 +1,7 @@
 // The store of the watcher of rules, as the domain needs it; engines implement it. Results are stored in one unit
 // with the watcher's position, so that after a crash it continues there and comes to the same results (I5).
+import type { AlarmChange } from '../../alarms/alarm.ts';
+import type { DeviceKey } from '../../device-key.ts';
 import type { DeviceId } from '../../devices/device.ts';
 import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Fence } from '../../ports/coordination.ts';
@@ -63,9 +65,19 @@ export interface RecordedMemory {
   readonly watchedSinceMs: number;
 }
 
+/** An open alarm of a rule as it is stored. */
+export interface OpenRuleAlarm {
+  readonly key: number;
+  readonly rule: RuleKey;
+  readonly author: UserKey;
+  readonly device: DeviceKey;
+}
+
 export interface WatchRecord {
   readonly firings: readonly RecordedFiring[];
   readonly memories: readonly RecordedMemory[];
+  /** Alarms that began or ended; absent: none. */
+  readonly alarms?: readonly AlarmChange[];
   /** Datapoints up to this seq have been evaluated; undefined: unchanged. */
   readonly followedSeq: number | undefined;
 }
@@ -84,6 +96,12 @@ export interface WatchStore {
   findRule(id: NotificationId): Promise<WatchedRule | undefined>;
   /** Those of these rules that are active. Where a rule names a device by a former id, it has the present one here. */
   findRules(ids: readonly NotificationId[]): Promise<WatchedRule[]>;
+  /** One step of the open alarms of rules with keys above `after`, in order of keys; of these rules where they are given. */
+  listOpenAlarms(page: {
+    readonly after: number;
+    readonly limit: number;
+    readonly rules?: readonly RuleKey[];
+  }): Promise<OpenRuleAlarm[]>;
   /** Device and sensor ids of these sensors, without removed ones. */
   sensorRefsOf(sensors: readonly SensorKey[]): Promise<Map<SensorKey, StoredSensorRef>>;
   /**

@@ -18,6 +18,7 @@ import { SqlProjectStore } from './devices/project-store.ts';
 import { SqlProtectedRecordStore } from './devices/protected-record-store.ts';
 import { SqlRecordShareStore } from './devices/record-share-store.ts';
 import { SqlRetentionStore } from './devices/retention-store.ts';
+import { SqlAlarmStore } from './notifications/alarm-store.ts';
 import { SqlMessageStore } from './notifications/message-store.ts';
 import { SqlNotificationStore } from './notifications/notification-store.ts';
 import { SqlWatchStore } from './notifications/watch-store.ts';
@@ -27,6 +28,7 @@ export function sqlStores(registry: Registry, clock: Clock): RegistryStores {
   return {
     accountLinks: new SqlAccountLinkStore(registry),
     actuatorSettings: new SqlActuatorSettingStore(registry),
+    alarms: new SqlAlarmStore(registry),
     devices: new SqlDeviceStore(registry),
     drops: new SqlDropStore(registry),
     gateways: new SqlGatewayStore(registry),

@@ -142,6 +142,47 @@ export interface NotificationMemoryTable {
   memory: string;
 }
 
+/** What is or was wrong with a device, a gateway or the storage. */
+export interface AlarmTable {
+  key: Generated<number>;
+  id: string;
+  /** `rule`, `silence`, `gateway` or `storage`. */
+  kind: string;
+  /** What it is about; of one subject at most one alarm is open. */
+  subject: string;
+  /** The user whom the row counts for; null: the service. */
+  keeper: number | null;
+  /** Set where only the author of the rule, and admins, see it. */
+  author: number | null;
+  notification: number | null;
+  device: number | null;
+  sensor: number | null;
+  gateway: number | null;
+  since: number;
+  cleared: number | null;
+  times: number;
+  /** As JSON. */
+  value: string | null;
+  condition: string | null;
+  /** A number as text. */
+  threshold: string | null;
+  /** Seconds. */
+  usual: number | null;
+  acknowledged: number | null;
+  acknowledged_by: number | null;
+  note: string | null;
+  snoozed: number | null;
+  assignee: number | null;
+  /** The count of changes at its last change. */
+  changed: number;
+}
+
+/** Counters of the service by name. */
+export interface CounterTable {
+  name: string;
+  value: number;
+}
+
 export interface MessageTable {
   key: Generated<number>;
   id: string;
@@ -257,5 +298,7 @@ export interface Tables {
   notification: NotificationTable;
   notification_memory: NotificationMemoryTable;
   message: MessageTable;
+  alarm: AlarmTable;
+  counter: CounterTable;
   paid_message: PaidMessageTable;
 }

@@ -2,19 +2,22 @@
 // to do, and the switch that pauses it.
 import { Switch, Text } from '@mantine/core';
 import { useState } from 'react';
+import { useHoldingRules } from '../../../api/alarms.ts';
 import { Age } from '../../../shared/device/age.tsx';
 import { useNow } from '../../../shared/page/use-now.ts';
 import type { Strings } from '../../../strings/catalogue.ts';
 import { useStrings } from '../../../strings/strings.ts';
 import { useRuleActs } from '../list/rule-acts.ts';
+import { obstacleOfRule, type Reach, useReach } from '../reach.ts';
 import classes from '../rules.module.css';
 import type { Rule } from './draft.ts';
 
-type State = 'active' | 'paused' | 'expired' | 'failing';
+type State = 'active' | 'paused' | 'expired' | 'failing' | 'unreachable';
 
-function stateOf(rule: Rule): State {
+function stateOf(rule: Rule, reach: Reach): State {
   if (rule.expired === true) return 'expired';
   if (rule.status === 'inactive') return 'paused';
+  if (obstacleOfRule(rule, reach) !== undefined) return 'unreachable';
   return isFailing(rule) ? 'failing' : 'active';
 }
 
@@ -25,7 +28,7 @@ function isFailing({ last_failure: failure, last_success: success }: Rule): bool
 
 export function RuleState({ rule }: { readonly rule: Rule }) {
   const { notifications } = useStrings();
-  const state = stateOf(rule);
+  const state = stateOf(rule, useReach());
   return (
     <span className={classes.state} data-state={state}>
       {notifications.states[state]}
@@ -33,10 +36,16 @@ export function RuleState({ rule }: { readonly rule: Rule }) {
   );
 }
 
+/** Says that its condition holds now, where it does. */
+export function Holds({ rule }: { readonly rule: Rule }) {
+  const { now } = useStrings();
+  return useHoldingRules().has(rule.id) ? <span className={classes.holds}>{now.holds}</span> : null;
+}
+
 export function NextPossible({ rule }: { readonly rule: Rule }) {
   const { notifications } = useStrings();
   const nowMs = useNow();
-  const state = stateOf(rule);
+  const state = stateOf(rule, useReach());
   if (state === 'expired' || state === 'paused') return <span className="d-quiet">–</span>;
   const last = rule.last_notification;
   const nextMs = last === undefined ? 0 : Date.parse(last) + rule.throttling * 1_000;
@@ -46,6 +55,15 @@ export function NextPossible({ rule }: { readonly rule: Rule }) {
 
 export function Failure({ rule }: { readonly rule: Rule }) {
   const { notifications } = useStrings();
+  const found = obstacleOfRule(rule, useReach());
+  if (found !== undefined && rule.status === 'active') {
+    const ways = found.channels.map((way) => notifications.channels[way as keyof typeof notifications.channels] ?? way);
+    return (
+      <Text className={classes.failure} component="div">
+        {notifications.reachesNobody[found.obstacle]} {ways.join(', ')}. <b>{notifications.mends[found.obstacle]}</b>
+      </Text>
+    );
+  }
   if (!isFailing(rule)) return null;
   const reason = rule.last_failure_reason ?? String(rule.last_failure_code ?? '');
   return (

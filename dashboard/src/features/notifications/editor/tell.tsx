@@ -12,6 +12,7 @@ import { limits } from '../../../limits.ts';
 import type { Form } from '../../../shared/form/use-form.ts';
 import { CopyButton } from '../../../shared/page/copy-button.tsx';
 import { useStrings } from '../../../strings/strings.ts';
+import { useReach } from '../reach.ts';
 import { ChoiceBlank, Fault, Line, PopoverBlank, TakeAway, TextBlank } from './blank.tsx';
 import { type Draft, sensorsOf } from './draft.ts';
 import { DurationBlank } from './duration.tsx';
@@ -47,6 +48,7 @@ function Message({ form, faultOf }: PartProps) {
   const { notifications } = useStrings();
   const me = useUsername();
   const { usernames, channels: chosen } = form.values;
+  const reach = useReach();
   const people = usernames.map((name) => (name === me ? notifications.me : name));
   const ways = chosen.map((channel) => notifications.channels[channel as Channel] ?? channel);
   return (
@@ -70,14 +72,20 @@ function Message({ form, faultOf }: PartProps) {
         >
           <Checkbox.Group value={[...chosen]} onChange={(next) => form.set('channels', next)}>
             <Stack gap={10}>
-              {channels.map((channel) => (
-                <Checkbox
-                  key={channel}
-                  value={channel}
-                  label={notifications.channels[channel]}
-                  description={notifications.channelMeans[channel]}
-                />
-              ))}
+              {channels.map((channel) => {
+                const obstacle = reach.obstacleOf(channel, usernames);
+                return (
+                  <Checkbox
+                    key={channel}
+                    value={channel}
+                    label={notifications.channels[channel]}
+                    description={
+                      obstacle === undefined ? notifications.channelMeans[channel] : notifications.lacks[obstacle]
+                    }
+                    disabled={obstacle !== undefined && !chosen.includes(channel)}
+                  />
+                );
+              })}
             </Stack>
           </Checkbox.Group>
         </PopoverBlank>
@@ -119,14 +127,23 @@ function Reach({ form }: { readonly form: Form<Draft> }) {
   const { notifications } = useStrings();
   const state = useSession();
   const isUser = state.status === 'user';
+  const reach = useReach();
   const { data: me } = useQuery({ ...meQuery, enabled: isUser });
   const { usernames, channels: chosen } = form.values;
   if (!isUser) return chosen.some((way) => way !== 'none') ? <Hint text={notifications.guestHint} /> : null;
   if (me === undefined || !usernames.includes(state.username)) return null;
   const reached: Record<string, unknown> = { ...me, sms: me.phone, voice: me.phone };
-  const missing = chosen.filter((way) => way !== 'none' && !(String(reached[way] ?? '') !== ''));
+  const unprovided = chosen.filter((way) => reach.obstacleOf(way, usernames) === 'provider');
+  const missing = chosen.filter(
+    (way) => way !== 'none' && !unprovided.includes(way) && String(reached[way] ?? '') === '',
+  );
   return (
     <>
+      {unprovided.length > 0 && (
+        <Hint
+          text={notifications.unprovided(unprovided.map((way) => notifications.channels[way as Channel]).join(', '))}
+        />
+      )}
       {missing.length > 0 && (
         <Hint text={notifications.missing(missing.map((way) => notifications.channels[way as Channel]).join(', '))}>
           <Anchor component={Link} to="/profile" fz="sm">

@@ -7,7 +7,7 @@ import { Age } from '../../../shared/device/age.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
 import { useStrings } from '../../../strings/strings.ts';
 import type { Rule } from '../editor/draft.ts';
-import { Failure, NextPossible, RuleState, StatusSwitch } from '../editor/rule-parts.tsx';
+import { Failure, Holds, NextPossible, RuleState, StatusSwitch } from '../editor/rule-parts.tsx';
 import { ruleWords } from '../rule-words.ts';
 import classes from '../rules.module.css';
 import { useRuleActs } from './rule-acts.ts';
@@ -37,6 +37,7 @@ export function RuleRow({ rule, nameOf }: RuleRowProps) {
           {title}
         </Link>
         {title !== sentence && <div className={`${classes.sentence} d-clamp`}>{sentence}</div>}
+        <Holds rule={rule} />
         <div className={classes.narrow}>
           <RuleState rule={rule} /> <Age at={rule.last_notification} quiet />
         </div>

@@ -5,6 +5,7 @@ import * as registry from './0001-registry.ts';
 import * as log from './0002-log.ts';
 import * as mqtt from './0003-mqtt.ts';
 import * as formerIds from './0004-former-ids.ts';
+import * as alarms from './0005-alarms.ts';
 import * as announcements from './0006-announcements.ts';
 
 export const migrations: Record<string, Migration> = {
@@ -12,5 +13,6 @@ export const migrations: Record<string, Migration> = {
   '0002-log': log,
   '0003-mqtt': mqtt,
   '0004-former-ids': formerIds,
+  '0005-alarms': alarms,
   '0006-announcements': announcements,
 };

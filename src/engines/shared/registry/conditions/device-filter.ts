@@ -44,11 +44,17 @@ const textColumns: Record<string, RawBuilder<unknown>> = {
 const timeColumns: Record<string, (dialect: SqlDialect) => RawBuilder<unknown>> = {
   date_created: () => sql`device.date_created`,
   date_modified: dateModified,
+  last_heard: lastHeard,
 };
 
 /** As reads show it: the later of the stored change and the last value received. */
 function dateModified({ greater, lastSeenMs }: SqlDialect): RawBuilder<number> {
   return greater(sql`device.date_modified`, lastSeenMs(sql`device.key`));
+}
+
+/** When a datapoint of the device was last received; none where it was never heard. */
+function lastHeard({ lastSeenMs }: SqlDialect): RawBuilder<number> {
+  return sql<number>`nullif(${lastSeenMs(sql`device.key`)}, 0)`;
 }
 
 /** Conditions for a text anywhere in names or ids, and for devices shared with a user. */

@@ -1,5 +1,5 @@
 // Notifications in the registry.
-import { type Expression, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { type Compilable, type Expression, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import type { Condition } from '../../../../domain/devices/filter.ts';
 import type {
   JsonObject,
@@ -21,6 +21,7 @@ import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
 import type { NotificationTable } from '../tables.ts';
+import { changeCount, countChange } from './alarm-rows.ts';
 
 export class SqlNotificationStore implements NotificationStore {
   readonly #registry: Registry;
@@ -91,11 +92,19 @@ export class SqlNotificationStore implements NotificationStore {
         .set({ ...columns, ...after })
         .where('id', '=', id),
       ...(resetsState ? [db.deleteFrom('notification_memory').where('notification', '=', key)] : []),
+      ...(resetsState || change.status === 'inactive' ? this.#endAlarms(id, sinceMs) : []),
     ]);
   }
 
   async remove(id: NotificationId): Promise<void> {
     await this.#registry.write([this.#registry.read.deleteFrom('notification').where('id', '=', id)]);
+  }
+
+  /** What the rule said in its former form, or before it was stopped, is no longer known to hold. */
+  #endAlarms(id: NotificationId, atMs: number): Compilable[] {
+    const end = sql`UPDATE alarm SET cleared = ${atMs}, changed = ${changeCount}
+      WHERE kind = 'rule' AND cleared IS NULL AND notification = (SELECT key FROM notification WHERE id = ${id})`;
+    return [countChange, end].map((statement) => ({ compile: () => statement.compile(this.#registry.read) }));
   }
 
   #notifications() {

@@ -9,6 +9,7 @@ import type { NotificationFields, NotificationId } from '../../../../domain/noti
 import { textsOf } from '../../../../domain/notifications/rules/rule.ts';
 import type { RuleExtras } from '../../../../domain/notifications/rules/rule-changes.ts';
 import type {
+  OpenRuleAlarm,
   RecordedFiring,
   RuleKey,
   WatchedRule,
@@ -20,6 +21,7 @@ import { presentIdsOf } from '../devices/former-id-store.ts';
 import { FixedQuery, parameter } from '../fixed-query.ts';
 import type { Registry } from '../registry.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
+import { AlarmRows } from './alarm-rows.ts';
 import { Trimming } from './message-rows.ts';
 
 interface Row {
@@ -43,6 +45,7 @@ interface Row {
 export class SqlWatchStore implements WatchStore {
   readonly #registry: Registry;
   readonly #trimming: Trimming;
+  readonly #alarms: AlarmRows;
   readonly #insertMessages: FixedQuery;
   readonly #updateRules: FixedQuery;
   readonly #recorded: FixedQuery<{ readonly key: RuleKey }>;
@@ -54,6 +57,7 @@ export class SqlWatchStore implements WatchStore {
     this.#registry = registry;
     const { dialect } = registry;
     this.#trimming = new Trimming(registry);
+    this.#alarms = new AlarmRows(registry);
     this.#insertMessages = new FixedQuery(registry, insertMessages(dialect));
     this.#updateRules = new FixedQuery(registry, updateRules(dialect));
     this.#recorded = new FixedQuery(registry, recordedRules(dialect));
@@ -77,6 +81,15 @@ export class SqlWatchStore implements WatchStore {
     return this.#withMemories(await this.#rules().where('id', 'in', sql<string>`${among}`).execute());
   }
 
+  async listOpenAlarms({ after, limit, rules }: Parameters<WatchStore['listOpenAlarms']>[0]): Promise<OpenRuleAlarm[]> {
+    const ofRules = rules === undefined ? sql`` : sql`AND notification.key IN ${this.#keys(rules)}`;
+    const open = sql<OpenRuleAlarm>`SELECT alarm.key, notification.key AS rule, notification.author, alarm.device FROM alarm
+      INNER JOIN notification ON notification.key = alarm.notification
+      WHERE alarm.kind = 'rule' AND alarm.cleared IS NULL AND alarm.device IS NOT NULL AND alarm.key > ${after} ${ofRules}
+      ORDER BY alarm.key LIMIT ${limit}`;
+    return (await open.execute(this.#registry.read)).rows;
+  }
+
   async sensorRefsOf(sensors: readonly SensorKey[]): ReturnType<WatchStore['sensorRefsOf']> {
     const rows = await this.#registry.read
       .selectFrom('sensor')
@@ -90,7 +103,10 @@ export class SqlWatchStore implements WatchStore {
     );
   }
 
-  async record({ firings, memories, followedSeq }: WatchRecord, fence: Fence): Promise<readonly RecordedFiring[]> {
+  async record(
+    { firings, memories, alarms = [], followedSeq }: WatchRecord,
+    fence: Fence,
+  ): Promise<readonly RecordedFiring[]> {
     const writes: Compilable[] = [];
     const rules = summarise(firings);
     // Messages first: the second statement changes the rules, and the first one's condition would no longer hold.
@@ -103,6 +119,7 @@ export class SqlWatchStore implements WatchStore {
       writes.push(this.#putMemories.with(json), this.#forgetFormer.with(json));
     }
     for (const { author, messages: made } of firings) writes.push(...this.#trimming.trim(author, made));
+    writes.push(...this.#alarms.statements(alarms));
     if (followedSeq !== undefined) writes.push(this.#putFollowed.with(followedSeq));
     const changes = await this.#registry.write(writes, { isWeighed: false, fence });
     if (ruleUpdate < 0 || changes[ruleUpdate] === rules.size) return [];

@@ -1,0 +1,30 @@
+// The alarms of a device: those that are open at the head of its page, and in a tab all that were.
+import { Box, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { deviceAlarmsQuery } from '../../api/alarms.ts';
+import { useSession } from '../../api/use-session.ts';
+import { AlarmList } from '../../shared/alarm/alarm-list.tsx';
+import { EmptyState } from '../../shared/page/empty-state.tsx';
+import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { useStrings } from '../../strings/strings.ts';
+
+/** Nothing where nothing is wrong. */
+export function OpenAlarms({ device }: { readonly device: string }) {
+  const isUser = useSession().status === 'user';
+  const { data } = useQuery({ ...deviceAlarmsQuery(device, 'active'), enabled: isUser });
+  if (data === undefined || data.total === 0) return null;
+  return (
+    <Box mb="lg">
+      <AlarmList alarms={data.page} total={data.total} />
+    </Box>
+  );
+}
+
+export function DeviceAlarms({ device }: { readonly device: string }) {
+  const { now } = useStrings();
+  const { data, error, refetch } = useQuery(deviceAlarmsQuery(device, 'all'));
+  if (error !== null) return <ProblemNotice error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Skeleton height={160} />;
+  if (data.total === 0) return <EmptyState title={now.noneOfDevice} />;
+  return <AlarmList alarms={data.page} total={data.total} />;
+}

@@ -1,0 +1,84 @@
+// All is well: a calm sign, and the day in five lines, from its first moment where one is.
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, call, callPage } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { serverNow } from '../../api/server-time.ts';
+import { limits } from '../../limits.ts';
+import { sizeText } from '../../shared/account/quotas.ts';
+import { formatNumber } from '../../shared/device/value.tsx';
+import { EmptyState } from '../../shared/page/empty-state.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
+import { useLocale } from '../../strings/strings.ts';
+import classes from './now.module.css';
+
+const staleTime = limits.todayStaleMs;
+const one = { limit: 1, offset: 0 } as const;
+
+export function CalmDay() {
+  const { strings, tag } = useLocale();
+  const { now } = strings;
+  const [since] = useState(() => new Date(new Date(serverNow()).setHours(0, 0, 0, 0)).toISOString());
+  const all = useQuery({
+    ...{ queryKey: keys.today('all', since), staleTime },
+    queryFn: () => callPage(api.GET('/api/v2/devices', { params: { query: one } })),
+  });
+  const quota = useQuery({
+    queryKey: keys.ownQuota,
+    staleTime,
+    queryFn: () => call(api.GET('/api/v2/users/me/quota')),
+  });
+  const devices = useQuery({
+    ...{ queryKey: keys.today('devices', since), staleTime },
+    queryFn: () => callPage(api.GET('/api/v2/devices', { params: { query: { ...one, q: `last_heard>=${since}` } } })),
+  });
+  const fired = useQuery({
+    ...{ queryKey: keys.today('fired', since), staleTime },
+    queryFn: () =>
+      callPage(api.GET('/api/v2/notifications', { params: { query: { ...one, q: `last_notification>=${since}` } } })),
+  });
+  const sent = useQuery({
+    ...{ queryKey: keys.today('sent', since), staleTime },
+    queryFn: () =>
+      callPage(api.GET('/api/v2/socials', { params: { query: { ...one, q: `status==sent;timestamp>=${since}` } } })),
+  });
+  const number = (value: number | undefined) =>
+    value === undefined ? strings.shared.noFigure : formatNumber(value, tag);
+  const bytes = quota.data?.datapoint_bytes.used;
+  const lines = [
+    [number(quota.data?.datapoints_per_day.used), now.dayDatapoints],
+    [number(devices.data?.total), now.dayDevices],
+    [number(fired.data?.total), now.dayFired],
+    [number(sent.data?.total), now.daySent],
+    [bytes === undefined ? strings.shared.noFigure : sizeText(bytes, tag), now.dayStored],
+  ] as const;
+  if (all.data?.total === 0)
+    return (
+      <EmptyState title={now.noDevices} words={now.noDevicesWords}>
+        <Button component={Link} to="/devices">
+          {now.begin}
+        </Button>
+      </EmptyState>
+    );
+  return (
+    <section className={classes.calm}>
+      <p className={classes.well}>
+        <span className={classes.sign}>
+          <Icon name="check" size={28} />
+        </span>
+        {now.allWell}
+      </p>
+      <h2 className={classes.today}>{now.today}</h2>
+      <dl className={classes.lines}>
+        {lines.map(([figure, words]) => (
+          <div key={words} className={classes.line}>
+            <dt>{words}</dt>
+            <dd>{figure}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,30 @@
+// Alarms, newest first: what is wrong, since when, where, who is on it; and for who may, what one can do about it.
+import { Text } from '@mantine/core';
+import type { Alarm } from '../../api/alarms.ts';
+import { useStrings } from '../../strings/strings.ts';
+import classes from './alarm-list.module.css';
+import { AlarmRow } from './alarm-row.tsx';
+
+export interface AlarmListProps {
+  readonly alarms: readonly Alarm[];
+  /** How many there are, of which these are the newest. */
+  readonly total: number;
+}
+
+export function AlarmList({ alarms, total }: AlarmListProps) {
+  const { now } = useStrings();
+  return (
+    <>
+      <ul className={classes.list} aria-label={now.alarms}>
+        {alarms.map((alarm) => (
+          <AlarmRow key={alarm.id} alarm={alarm} />
+        ))}
+      </ul>
+      {total > alarms.length && (
+        <Text c="dimmed" fz="sm" mt="md">
+          {now.beyond(alarms.length)}
+        </Text>
+      )}
+    </>
+  );
+}
