@@ -14,6 +14,8 @@ export const limits = {
   rowValuesMax: 4,
   /** Points of a sparkline; it is some hundred pixels wide. */
   sparklinePoints: 48,
+  /** Zooms into a chart that can be taken back one by one. */
+  zoomsMax: 20,
   /** Lines a chart draws. Beyond: they cannot be told apart. */
   chartSeriesMax: 10,
   /** Points of each sensor in a chart of several devices; about one a pixel. */
@@ -38,6 +40,15 @@ export const limits = {
   chartPointsMax: 2_500,
   /** Steps a span is cut into where its datapoints are too many; a chart has some thousand pixels. */
   chartStepsMax: 750,
+  /** Spans from which on a chart shows means of whole days: half a year. */
+  dayMeansMs: 180 * 24 * 3_600_000,
+  /** Datapoints a day up to which such a chart still draws each of them. */
+  dayPointsMax: 2,
+  /** Spans up to which sums are of hours, and up to which of days. Beyond: of months. */
+  hourSumsMs: 3 * 24 * 3_600_000,
+  daySumsMs: 400 * 24 * 3_600_000,
+  /** Datapoints that tell how far apart those of a sensor usually are. */
+  usualPoints: 40,
   /** Usual distances between two datapoints after which nothing was heard: the line breaks. */
   gapSteps: 5,
   /** Values that are listed where some are chosen to be deleted or corrected. Beyond: how many there are. */

@@ -11,6 +11,7 @@ import { limits } from '../../limits.ts';
 import { Sparkline } from '../../shared/chart/sparkline.tsx';
 import { freshnessOf } from '../../shared/device/freshness.ts';
 import { PointAge } from '../../shared/device/point-age.tsx';
+import { type Calib, decimalsOf } from '../../shared/device/precision.ts';
 import { SensorForm } from '../../shared/device/sensor-form.tsx';
 import { StateDot } from '../../shared/device/state-dot.tsx';
 import { formatNumber, isLongUnit, Value } from '../../shared/device/value.tsx';
@@ -78,11 +79,11 @@ function Tile({ device, sensor, day }: TileProps) {
         <span className="d-ellipsis">{name || id}</span>
       </span>
       <span key={last?.date_received} className={`${classes.value} d-fade-in`}>
-        <Value value={last?.value} unit={unit} size="tile" />
+        <Value value={last?.value} unit={unit} size="tile" calib={sensor.calib} />
       </span>
       <span className={classes.foot}>
         {last === undefined ? <span /> : <PointAge point={last} />}
-        <Trend value={last?.value} unit={unit} day={day} />
+        <Trend value={last?.value} unit={unit} day={day} calib={sensor.calib} />
       </span>
       <Sparkline values={day?.means ?? []} width={200} height={36} />
     </Link>
@@ -93,10 +94,11 @@ interface TrendProps {
   readonly value: unknown;
   readonly unit: string | undefined;
   readonly day: SensorDay | undefined;
+  readonly calib: Calib | undefined;
 }
 
 /** How the value has moved in three hours: an arrow and by how much. */
-function Trend({ value, unit, day }: TrendProps) {
+function Trend({ value, unit, day, calib }: TrendProps) {
   const { device: words } = useStrings();
   const { tag } = useLocale();
   const back = Math.round((limits.trendMs / 86_400_000) * limits.sparklinePoints);
@@ -106,7 +108,9 @@ function Trend({ value, unit, day }: TrendProps) {
   const range = Math.max(...numbers) - Math.min(...numbers);
   const moved = Number((value - before).toPrecision(2));
   const isSteady = Math.abs(moved) <= range * 0.05;
-  const size = formatNumber(Math.abs(moved), tag);
+  const decimals = decimalsOf(value, calib);
+  // It is moved from a mean.
+  const size = formatNumber(Math.abs(moved), tag, decimals === undefined ? undefined : decimals + 1);
   const by = `${size} ${unit ?? ''}`.trim();
   const said = isSteady ? words.steady : moved > 0 ? words.rising(by) : words.falling(by);
   const icon = isSteady ? 'steady' : moved > 0 ? 'up' : 'down';

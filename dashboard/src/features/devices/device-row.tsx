@@ -65,7 +65,7 @@ function Reading({ sensor, means }: { readonly sensor: Sensor; readonly means: r
     <span className={classes.reading}>
       <span className={`${classes.sensor} d-ellipsis`}>{sensor.name || sensor.id}</span>
       <span className={classes.pair}>
-        <Value value={sensor.last_value?.value} unit={sensor.unit} />
+        <Value value={sensor.last_value?.value} unit={sensor.unit} calib={sensor.calib} />
         <Sparkline values={means} width={72} height={22} />
       </span>
     </span>

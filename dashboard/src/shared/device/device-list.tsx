@@ -48,7 +48,7 @@ function Row({ device, days }: RowProps) {
       <span className={`${classes.name} d-ellipsis`}>{name || id}</span>
       <span className={classes.values}>
         {shown.map((sensor) => (
-          <Value key={sensor.id} value={sensor.last_value?.value} unit={sensor.unit} />
+          <Value key={sensor.id} value={sensor.last_value?.value} unit={sensor.unit} calib={sensor.calib} />
         ))}
         {shown.length === 0 && <span className="d-quiet">{shared.noValue}</span>}
       </span>
