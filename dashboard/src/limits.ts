@@ -4,10 +4,10 @@
 export const limits = {
   /** Devices fetched at once as the list scrolls; the server's time for a page grows with it. */
   devicePageRows: 100,
-  /** Devices whose day is read in one request, for sparklines and states. Beyond: several requests. */
-  dayDevicesMax: 20,
-  /** Such requests under way at once; a map asks for thousands of devices. Beyond: they wait for each other. */
-  dayRequestsMax: 3,
+  /** Devices whose day is read in one request, for sparklines and states: those in view. Beyond: fixed times count. */
+  dayDevicesMax: 50,
+  /** Milliseconds that a list or a map rests before the days of what is in view are read. */
+  scrollPauseMs: 150,
   /** Milliseconds for which a day that was read counts; it moves by half an hour a step. */
   dayStaleMs: 300_000,
   /** Last values shown in a row. Beyond: "+n". */

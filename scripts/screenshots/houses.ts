@@ -99,7 +99,7 @@ async function fillField(rest: Rest): Promise<void> {
 /** Rain, and a temperature of a year with a fortnight in which nothing was heard. */
 async function fillYear(rest: Rest, endMs: number): Promise<void> {
   const { sin, PI } = Math;
-  const hours = Array.from({ length: 365 * 24 }, (_, n) => ({ n, atMs: endMs - n * 60 * minuteMs }));
+  const hours = Array.from({ length: 365 * 24 }, (_, n) => ({ n, atMs: endMs - n * 60 * minuteMs })).reverse();
   const isSilent = (n: number) => n > 120 * 24 && n < 134 * 24;
   const warmth = hours
     .filter(({ n }) => !isSilent(n))

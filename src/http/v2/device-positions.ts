@@ -14,8 +14,7 @@ import type { Services } from '../services.ts';
 import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 
 /** On earth: what a device has sent as its location may be anything. */
-const onEarth =
-  'location.latitude>=-90;location.latitude<=90;location.longitude>=-180;location.longitude<=180';
+const onEarth = 'location.latitude>=-90;location.latitude<=90;location.longitude>=-180;location.longitude<=180';
 
 export function registerDevicePositions(app: TypedApp, { devices, history }: Services): void {
   app.get(

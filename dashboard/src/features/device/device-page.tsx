@@ -85,7 +85,7 @@ function Page({ device, rights }: { readonly device: Device; readonly rights: Ri
   const parts = { device, rights, search, onChange: change };
   return (
     <>
-      <DeviceHeader {...parts} />
+      <DeviceHeader device={device} rights={rights} />
       <SensorTiles device={device} rights={rights} />
       <Actuators device={device} rights={rights} />
       <JointChart {...parts} />

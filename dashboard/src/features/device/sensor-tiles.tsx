@@ -2,7 +2,7 @@
 // A tile opens its sensor; what comes live fades in.
 import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Device, Sensor } from '../../api/client.ts';
 import { dayKey, dayQuery, heardAt, type SensorDay } from '../../api/devices.ts';
@@ -27,7 +27,10 @@ export function SensorTiles({ device, rights }: { readonly device: Device; reado
   const { device: words } = useStrings();
   const [isAdding, { open, close }] = useDisclosure(false);
   const [isAddingActuator, actuatorForm] = useDisclosure(false);
-  const { data: days } = useQuery(dayQuery([device]));
+  const { data: days } = useQuery({
+    ...dayQuery([device.id], useQueryClient()),
+    enabled: device.sensors.some(({ last_value }) => last_value !== undefined),
+  });
   const { sensors } = device;
   const add = (
     <Group gap="xs" justify={sensors.length === 0 ? 'center' : 'flex-start'}>

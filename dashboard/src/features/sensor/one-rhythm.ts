@@ -22,7 +22,7 @@ export function inOneRhythm<T extends Line>(lines: readonly T[]): readonly T[] {
 function haveSameTimes(lines: readonly Line[]): boolean {
   const times = lines.map(({ points }) => new Set(valued(points).map(({ atMs }) => atMs)));
   const most = times.reduce((largest, one) => (one.size > largest.size ? one : largest));
-  return times.every((one) => one.intersection(most).size >= one.size / 2);
+  return times.every((one) => [...one].filter((atMs) => most.has(atMs)).length >= one.size / 2);
 }
 
 function valued(points: readonly ChartPoint[]): readonly ChartPoint[] {

@@ -36,7 +36,7 @@ export function SeriesPicker({ device, sensor, chosen, onChange }: SeriesPickerP
       aria-label={words.compare}
       placeholder={chosen.length === 0 ? words.compare : ''}
       size="sm"
-      flex="1 1 200px"
+      flex="1 1 160px"
       maw={420}
       searchable
       filter={({ options: all, search }) => all.filter((one) => 'value' in one && says(wordsOf(one), search))}

@@ -1,5 +1,6 @@
 // Some devices of a gateway or a project, a row each: state, name, last values, when last heard; the row opens the device.
 import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import type { Device } from '../../api/client.ts';
 import type { SensorDay } from '../../api/devices.ts';
 import { useStrings } from '../../strings/strings.ts';
@@ -25,7 +26,8 @@ interface RowProps {
 const valuesMax = 2;
 
 export function DeviceList({ label, devices }: DeviceListProps) {
-  const days = useDays(devices);
+  const heard = useMemo(() => devices.map(({ id, sensors }) => ({ id, heard: lastHeard(sensors) })), [devices]);
+  const days = useDays(heard);
   return (
     <ul className={classes.list} aria-label={label}>
       {devices.map((device) => (

@@ -54,6 +54,14 @@ export const shared = {
   sparkline: (first: string, last: string) => `Last day, from ${first} to ${last}`,
   map: 'Map',
   markers: (count: number) => counted(count, 'device here; zoom in', 'devices here; zoom in'),
+  useOwnPosition: 'Use my position',
+  ownPosition: 'You are here',
+  noPosition: {
+    insecure:
+      'Browsers tell a page where you are only over HTTPS. Open this one by an address that begins with https://, or press the place on the map.',
+    refused: 'The browser was told not to say where you are. Allow it in its settings for this page.',
+    unknown: 'The browser does not know where you are just now.',
+  },
   zoomIn: 'Zoom in',
   zoomOut: 'Zoom out',
   takeAway: (name: string) => `Take ${name} away`,
