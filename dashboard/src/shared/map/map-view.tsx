@@ -95,7 +95,8 @@ export function MapView(props: MapViewProps) {
       tiles === undefined ? graticule() : L.tileLayer(tiles.url, { attribution: textOnly(tiles.attribution) });
     ground.addTo(made);
     made.setView([15, 0], 3);
-    if (!hasTiles) void addCoasts(made, tokens);
+    // Without them the lines of latitude stand alone, which are enough to go on.
+    if (!hasTiles) void addCoasts(made, tokens).catch(() => undefined);
     made.on('click', ({ latlng }) => pick(placeOf(latlng)));
     map.current = made;
     return () => {
