@@ -6,15 +6,16 @@ import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
+import { coastlines } from './build/coastlines.ts';
 
 const server = process.env['DUNDUN_DEV_SERVER'] ?? 'http://localhost:8080';
 
 /** What charts and maps need, for pages that have some. */
-const ofSomePages = /leaflet|uplot|shared\/(chart\/chart|map\/(map-|device-map|cluster-layer|graticule))/;
+const ofSomePages = /leaflet|uplot|shared\/(chart\/chart|map\/(map-|device-map|cluster|graticule|own-position))/;
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  plugins: [react(), preloadShared(), compress()],
+  plugins: [react(), coasts(), preloadShared(), compress()],
   html: { cspNonce: '%NONCE%' },
   build: {
     outDir: 'dist',
@@ -32,7 +33,7 @@ export default defineConfig({
           groups: [
             { name: 'first', tags: ['$initial'], priority: 3 },
             { name: 'shared', test: (id) => !ofSomePages.test(id), minShareCount: 4, priority: 2 },
-            { name: 'map', test: /leaflet|map-view|map-marker|cluster-layer|graticule/, priority: 1 },
+            { name: 'map', test: /leaflet|map-view|map-marker|cluster|graticule|own-position/, priority: 1 },
             { name: 'chart', test: /uplot|shared\/chart\/chart/, priority: 1 },
           ],
         },
@@ -64,6 +65,16 @@ function preloadShared(): Plugin {
             injectTo: 'head' as const,
           })),
     },
+  };
+}
+
+/** `virtual:coastlines`, which is loaded with maps that have no tiles. */
+function coasts(): Plugin {
+  const id = '\0virtual:coastlines';
+  return {
+    name: 'dundun-coastlines',
+    resolveId: (source) => (source === 'virtual:coastlines' ? id : undefined),
+    load: (source) => (source === id ? `export const coastlines = ${JSON.stringify(coastlines())};` : undefined),
   };
 }
 

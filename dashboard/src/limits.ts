@@ -4,16 +4,18 @@
 export const limits = {
   /** Devices fetched at once as the list scrolls; the server's time for a page grows with it. */
   devicePageRows: 100,
-  /** Devices whose day is read in one request, for sparklines and states. Beyond: several requests. */
-  dayDevicesMax: 20,
-  /** Such requests under way at once; a map asks for thousands of devices. Beyond: they wait for each other. */
-  dayRequestsMax: 3,
+  /** Devices whose day is read in one request, for sparklines and states: those in view. Beyond: fixed times count. */
+  dayDevicesMax: 50,
+  /** Milliseconds that a list or a map rests before the days of what is in view are read. */
+  scrollPauseMs: 150,
   /** Milliseconds for which a day that was read counts; it moves by half an hour a step. */
   dayStaleMs: 300_000,
   /** Last values shown in a row. Beyond: "+n". */
   rowValuesMax: 4,
   /** Points of a sparkline; it is some hundred pixels wide. */
   sparklinePoints: 48,
+  /** Zooms into a chart that can be taken back one by one. */
+  zoomsMax: 20,
   /** Lines a chart draws. Beyond: they cannot be told apart. */
   chartSeriesMax: 10,
   /** Points of each sensor in a chart of several devices; about one a pixel. */
@@ -38,6 +40,15 @@ export const limits = {
   chartPointsMax: 2_500,
   /** Steps a span is cut into where its datapoints are too many; a chart has some thousand pixels. */
   chartStepsMax: 750,
+  /** Spans from which on a chart shows means of whole days: half a year. */
+  dayMeansMs: 180 * 24 * 3_600_000,
+  /** Datapoints a day up to which such a chart still draws each of them. */
+  dayPointsMax: 2,
+  /** Spans up to which sums are of hours, and up to which of days. Beyond: of months. */
+  hourSumsMs: 3 * 24 * 3_600_000,
+  daySumsMs: 400 * 24 * 3_600_000,
+  /** Datapoints that tell how far apart those of a sensor usually are. */
+  usualPoints: 40,
   /** Usual distances between two datapoints after which nothing was heard: the line breaks. */
   gapSteps: 5,
   /** Values that are listed where some are chosen to be deleted or corrected. Beyond: how many there are. */

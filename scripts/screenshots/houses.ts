@@ -86,6 +86,7 @@ async function fillField(rest: Rest): Promise<void> {
     SM: (day, n) => 30 - 11 * ((day / 3) % 1) + 0.15 * sin(n * 2.1),
     BAT: (day, n) => 3.9 + 0.15 * sin((day - 0.45) * 2 * PI) - n * 0.00002,
   };
+  await fillYear(rest, endMs);
   for (const [sensor, course] of Object.entries(courses)) {
     const datapoints = Array.from({ length: 30 * 144 }, (_, n) => {
       const atMs = endMs - (30 * 144 - 1 - n) * 10 * minuteMs;
@@ -93,6 +94,33 @@ async function fillField(rest: Rest): Promise<void> {
     });
     await rest.push(`devices/field-3/sensors/${sensor}`, datapoints, () => {});
   }
+}
+
+/** Rain, and a temperature of a year with a fortnight in which nothing was heard. */
+async function fillYear(rest: Rest, endMs: number): Promise<void> {
+  const { sin, PI } = Math;
+  const hours = Array.from({ length: 365 * 24 }, (_, n) => ({ n, atMs: endMs - n * 60 * minuteMs })).reverse();
+  const isSilent = (n: number) => n > 120 * 24 && n < 134 * 24;
+  const warmth = hours
+    .filter(({ n }) => !isSilent(n))
+    .map(({ n, atMs }) => {
+      const value =
+        24 + 4 * sin((atMs / dayMs / 365) * 2 * PI) + 6 * sin((atMs / dayMs - 0.4) * 2 * PI) + sin(n * 0.05);
+      return { value: Number(value.toFixed(1)), timestamp: new Date(atMs).toISOString() };
+    });
+  const rain = hours.map(({ n, atMs }) => {
+    const isWet = sin(n / 61) + sin(n / 23) > 1.2;
+    return { value: isWet ? Number((0.2 * (1 + (n % 7))).toFixed(1)) : 0, timestamp: new Date(atMs).toISOString() };
+  });
+  await rest.post('devices/field-3/sensors', { id: 'AIR', name: 'Air temperature', unit: '°C' });
+  await rest.post('devices/field-3/sensors', {
+    id: 'RAIN',
+    name: 'Rain',
+    unit: 'mm',
+    sensor_kind: 'PrecipitationSensor',
+  });
+  await rest.push('devices/field-3/sensors/AIR', warmth, () => {});
+  await rest.push('devices/field-3/sensors/RAIN', rain, () => {});
 }
 
 const manyDevices = 4_000;

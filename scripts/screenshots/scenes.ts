@@ -92,6 +92,7 @@ function recordsOf(house: House): Readonly<Record<string, Scene>> {
     'device-sensor-new': { path, act: press('Add sensor') },
     'device-actuator-new': { path, act: press('Add actuator') },
     sensor: { path: `${path}/sensors/${sensor}?span=7d` },
+    ...(house === 'motes' ? courses(path) : {}),
     'sensor-edit': { path: `${path}/sensors/${sensor}`, act: choose('More about this sensor', 'Edit sensor') },
     'sensor-values': {
       path: `${path}/sensors/${sensor}?span=24h&edit=true`,
@@ -105,6 +106,15 @@ function recordsOf(house: House): Readonly<Record<string, Scene>> {
       act: (page) =>
         page.setInputFiles('input[type=file]', { name: 'logger.csv', mimeType: 'text/csv', buffer: loggerFile }),
     },
+  };
+}
+
+/** Spans that charts draw in other ways. */
+function courses(path: string): Readonly<Record<string, Scene>> {
+  return {
+    'chart-year': { path: `${path}/sensors/AIR?span=1y` },
+    'chart-rain': { path: `${path}/sensors/RAIN?span=30d` },
+    'chart-from-to': { path: `${path}/sensors/AIR?span=7d`, act: press('From – to') },
   };
 }
 

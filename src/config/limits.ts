@@ -484,6 +484,8 @@ export const limits = {
   // --- Lists --------------------------------------------------------------------------------------------------
   deviceListDefault: 20,
   deviceListMax: 1000,
+  /** Positions of devices in one answer, which is streamed; some 100 bytes each, a fifth of that compressed. Beyond: 400. */
+  devicePositionsMax: 5000,
   /** Entries of a list that is usually small, such as notifications; also the default. */
   recordListMax: 1000,
   /**

@@ -152,7 +152,7 @@ describe('in a browser, the page of a sensor', { skip }, () => {
       await page.mouse.up();
       await assertZoomed(page, 7.2);
       await page.reload();
-      await page.getByRole('button', { name: 'Back from zoom' }).waitFor();
+      await page.getByRole('button', { name: 'One step back' }).waitFor();
       await chart(page).dblclick();
       await page.waitForURL((url) => !url.search.includes('from='));
       const pinched = await pinch(page);
@@ -191,7 +191,7 @@ describe('in a browser, the page of a sensor', { skip }, () => {
   test('draws a long span as means with the lowest and highest behind them', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/devices/field-3/sensors/long?span=1y');
-      await page.getByText('Means of 12 hours each').waitFor();
+      await page.getByText('Means of each day').waitFor();
       const figures = await page.getByLabel('The span in figures').innerText();
       for (const said of ['20,000', '49.5', '99']) assert.ok(figures.includes(said), `${said} is in ${figures}`);
     });

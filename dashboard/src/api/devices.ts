@@ -1,10 +1,9 @@
 // Reading devices, as several screens need it: one device, and the course of the last day of several.
-import { queryOptions } from '@tanstack/react-query';
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { limits } from '../limits.ts';
-import { api, call, type Device } from './client.ts';
+import { api, call } from './client.ts';
 import { keys } from './query-keys.ts';
 import { serverNow } from './server-time.ts';
-import { Slots } from './slots.ts';
 
 export function deviceQuery(device: string) {
   return queryOptions({
@@ -21,17 +20,43 @@ export interface SensorDay {
 
 const dayMs = 86_400_000;
 const stepMs = dayMs / limits.sparklinePoints;
-const daySlots = new Slots(limits.dayRequestsMax);
 
-/** The last day of devices whose values may be read, by `dayKey(device, sensor)`. Some at once: one request. */
-export function dayQuery(devices: readonly Device[]) {
-  const ids = devices.filter(hasValues).map(({ id }) => id);
+/**
+ * The last day of devices, by `dayKey(device, sensor)`, in one request; as many as are asked for at once. Those that
+ * another question of a moment ago has answered are not asked for again.
+ */
+export function dayQuery(devices: readonly string[], queries: QueryClient) {
+  const ids = devices.slice(0, limits.dayDevicesMax);
   return queryOptions({
     queryKey: keys.day(ids),
     staleTime: limits.dayStaleMs,
     enabled: ids.length > 0,
-    queryFn: ({ signal }) => daySlots.run(() => readDay(ids, signal), signal),
+    queryFn: async ({ signal }) => {
+      const known = knownDays(ids, queries);
+      const missing = ids.filter((id) => !known.has(id));
+      const read = missing.length === 0 ? new Map<string, SensorDay>() : await readDay(missing, signal);
+      return new Map([...[...known.values()].flat(), ...read]);
+    },
   });
+}
+
+/** Of each device that an answer is at hand for, its days. */
+function knownDays(ids: readonly string[], queries: QueryClient): Map<string, [string, SensorDay][]> {
+  const known = new Map<string, [string, SensorDay][]>();
+  const answered = queries.getQueryCache().findAll({ queryKey: keys.day([]) });
+  for (const { queryKey, state } of answered) {
+    const days = state.data as ReadonlyMap<string, SensorDay> | undefined;
+    if (days === undefined || Date.now() - state.dataUpdatedAt > limits.dayStaleMs) continue;
+    const of = new Set(queryKey.slice(1) as string[]);
+    for (const id of ids) {
+      if (of.has(id))
+        known.set(
+          id,
+          [...days].filter(([key]) => key.startsWith(`${id}/`)),
+        );
+    }
+  }
+  return known;
 }
 
 export function dayKey(device: string, sensor: string): string {
@@ -90,10 +115,6 @@ function usualInterval(rows: readonly DayRow[], count: number): number {
 /** A comma within an id of a list is written as the server asks for it. */
 export function escapeComma(id: string): string {
   return id.replaceAll('%2C', '%252C').replaceAll(',', '%2C');
-}
-
-function hasValues({ sensors }: Device): boolean {
-  return sensors.some(({ last_value }) => last_value !== undefined);
 }
 
 /** When a datapoint was heard: one that is dated later than it was received was not measured then. */

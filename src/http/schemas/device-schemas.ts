@@ -237,6 +237,21 @@ export const DeviceSchema = Type.Object(
   { title: 'Device', description: 'A device with its sensors, their last values, and its actuators.' },
 );
 
+export const DevicePositionSchema = Type.Object(
+  {
+    id: DeviceIdSchema,
+    name: asStored({ name: nameText('Its name, where it has one that is not its id.', 'Field 3') }).name,
+    latitude: Type.Number({ description: 'Degrees north (WGS 84), to six decimals.', examples: [16.03] }),
+    longitude: Type.Number({ description: 'Degrees east (WGS 84), to six decimals.', examples: [-16.49] }),
+    heard: Type.Optional(
+      timestamp(
+        'When the last value of one of its sensors was measured, or received where it is dated later than that, UTC. Absent where there is none, or where you may not view the values.',
+      ),
+    ),
+  },
+  { title: 'DevicePosition', description: 'Where a device is, and when it was last heard.' },
+);
+
 export const DropSchema = Type.Object(
   {
     timestamp: timestamp('When the message was received, UTC.'),

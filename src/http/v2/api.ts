@@ -22,6 +22,7 @@ import { registerImports } from './datapoints/imports.ts';
 import { registerLatest } from './datapoints/latest.ts';
 import { registerLive } from './datapoints/live.ts';
 import { registerReceived } from './datapoints/received.ts';
+import { registerDevicePositions } from './device-positions.ts';
 import { registerDevices } from './devices.ts';
 import { announceSuccessors, registerFormerIds } from './former-ids.ts';
 import { registerGateways } from './gateways.ts';
@@ -47,6 +48,7 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerSignIns(app, services);
   registerReceived(app, services);
   registerDevices(app, services);
+  registerDevicePositions(app, services);
   registerFormerIds(app, services);
   registerShares(app, services);
   registerSensors(app, services);

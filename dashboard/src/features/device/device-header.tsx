@@ -12,6 +12,7 @@ import { keys } from '../../api/query-keys.ts';
 import type { Rights } from '../../api/rights.ts';
 import { limits } from '../../limits.ts';
 import { IdForm } from '../../shared/device/id-form.tsx';
+import { SharedWith } from '../../shared/device/shared-with.tsx';
 import { useDeviceChange } from '../../shared/device/use-device-change.ts';
 import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
 import { Dialog } from '../../shared/form/dialog.tsx';
@@ -26,15 +27,13 @@ import { useStrings } from '../../strings/strings.ts';
 import { QrLabel } from './connect/qr-label.tsx';
 import { DeviceForm } from './device-form.tsx';
 import classes from './device-header.module.css';
-import type { DeviceSearch } from './device-search.ts';
 
 export interface DeviceHeaderProps {
   readonly device: Device;
   readonly rights: Rights;
-  readonly onChange: (changed: DeviceSearch) => void;
 }
 
-export function DeviceHeader({ device, rights, onChange }: DeviceHeaderProps) {
+export function DeviceHeader({ device, rights }: DeviceHeaderProps) {
   const { device: words } = useStrings();
   const rename = useRename(device);
   const { id, name, owner, gateway_id: gateway, domain } = device;
@@ -62,7 +61,7 @@ export function DeviceHeader({ device, rights, onChange }: DeviceHeaderProps) {
           <VisibilitySwitch device={device} mayEdit={rights.mayUpdate && owner !== 'guest'} />
         </span>
       }
-      actions={<Actions device={device} rights={rights} onChange={onChange} />}
+      actions={<Actions device={device} rights={rights} />}
     />
   );
 }
@@ -157,9 +156,9 @@ function MoreMenu({ device, onEdit, onOtherId, onRemove }: MoreMenuProps) {
   );
 }
 
-function Actions({ device, rights, onChange }: DeviceHeaderProps) {
+function Actions({ device, rights }: DeviceHeaderProps) {
   const { device: words } = useStrings();
-  const [dialog, setDialog] = useState<'qr' | 'edit' | 'id' | 'remove'>();
+  const [dialog, setDialog] = useState<'qr' | 'people' | 'edit' | 'id' | 'remove'>();
   const { data: facts } = useQuery(factsQuery);
   const address = `${originFor(facts)}/devices/${encodeURIComponent(device.id)}`;
   const copyLink = async () => {
@@ -181,7 +180,7 @@ function Actions({ device, rights, onChange }: DeviceHeaderProps) {
             {words.qr}
           </Menu.Item>
           {rights.isManager && (
-            <Menu.Item leftSection={<Icon name="users" size={16} />} onClick={() => onChange({ tab: 'sharing' })}>
+            <Menu.Item leftSection={<Icon name="users" size={16} />} onClick={() => setDialog('people')}>
               {words.people}
             </Menu.Item>
           )}
@@ -196,6 +195,9 @@ function Actions({ device, rights, onChange }: DeviceHeaderProps) {
       <Dialog opened={dialog === 'qr'} onClose={close} title={words.qrTitle}>
         <QrLabel text={address} name={device.name ?? device.id} id={device.id} />
         <AddressNote />
+      </Dialog>
+      <Dialog opened={dialog === 'people'} onClose={close} size="lg" title={words.people}>
+        <SharedWith of={{ kind: 'device', id: device.id }} />
       </Dialog>
       <DeviceForm device={device} rights={rights} isOpen={dialog === 'edit'} onClose={close} />
       <IdForm device={device.id} isOpen={dialog === 'id'} onClose={close} />

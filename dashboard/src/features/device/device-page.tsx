@@ -11,6 +11,7 @@ import { noRights, type Rights, rightsQuery } from '../../api/rights.ts';
 import { serverNow } from '../../api/server-time.ts';
 import type { LiveDatapoint } from '../../api/use-live.ts';
 import { limits } from '../../limits.ts';
+import { spanStep } from '../../shared/chart/span-steps.ts';
 import { useLiveDevice } from '../../shared/device/use-live-device.ts';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
@@ -77,7 +78,7 @@ function Page({ device, rights }: { readonly device: Device; readonly rights: Ri
       to: '/devices/$device',
       params: { device: device.id },
       search: { ...search, ...changed },
-      replace: changed.from === undefined,
+      ...spanStep(changed),
       resetScroll: false,
     });
   // What may be pressed is known before anything can be, so that nothing moves away from under a finger.
@@ -85,7 +86,7 @@ function Page({ device, rights }: { readonly device: Device; readonly rights: Ri
   const parts = { device, rights, search, onChange: change };
   return (
     <>
-      <DeviceHeader {...parts} />
+      <DeviceHeader device={device} rights={rights} />
       <OpenAlarms device={device.id} />
       <SensorTiles device={device} rights={rights} />
       <Actuators device={device} rights={rights} />

@@ -7,9 +7,10 @@ import type { Rights } from '../../api/rights.ts';
 import { settingsQuery } from '../../api/settings.ts';
 import { limits } from '../../limits.ts';
 import { Chart, ChartSkeleton } from '../../shared/chart/chart.tsx';
-import { endOf, spanOf, zoomTo } from '../../shared/chart/span.ts';
+import { shownSpan, spanOf, zoomTo } from '../../shared/chart/span.ts';
 import { SpanPicker } from '../../shared/chart/span-picker.tsx';
-import { useHistories } from '../../shared/chart/use-histories.ts';
+import { useSpanBack } from '../../shared/chart/span-steps.ts';
+import { choiceOf, useHistories } from '../../shared/chart/use-histories.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
 import { useStrings } from '../../strings/strings.ts';
@@ -41,20 +42,20 @@ export function JointChart({ device, rights, search, onChange }: JointChartProps
     undefined,
   );
   const span = spanOf(search, { nowMs, lastMs });
-  const choices = shown.map(({ id, name, unit }) => ({ device: device.id, sensor: id, label: name || id, unit }));
+  const choices = shown.map((sensor) => ({ ...choiceOf(sensor, device.id), label: sensor.name || sensor.id }));
   const { series, histories, error, isLoading, retry } = useHistories(choices, span);
   const settingsMs = useSettings(device, rights);
+  const back = useSpanBack(() => onChange({ from: undefined, to: undefined }));
   if (drawable.length === 0) return null;
-  const firstMs = Math.min(...histories.map((one) => one?.points[0]?.atMs ?? Number.POSITIVE_INFINITY));
-  const fromMs = span.fromMs ?? (Number.isFinite(firstMs) ? firstMs : undefined);
   const isEmpty = !isLoading && series.every(({ points }) => points.length === 0);
-  const toMs = endOf(span, { nowMs, lastMs: Math.max(...histories.map((one) => one?.points.at(-1)?.atMs ?? 0)) });
+  const ends = histories.flatMap((one) => [one?.points[0], one?.points.at(-1)]).filter((point) => point !== undefined);
+  const { fromMs, toMs } = shownSpan(span, { search, nowMs, points: ends.toSorted((a, b) => a.atMs - b.atMs) });
   const marked = settingsMs.filter((atMs) => atMs >= (fromMs ?? 0) && atMs <= toMs);
   return (
     <section className={classes.section}>
       <Group justify="space-between" gap="sm" mb="sm">
         <h2 className={classes.heading}>{words.joint}</h2>
-        <SpanPicker span={span} onChange={onChange} />
+        <SpanPicker span={span} shown={fromMs === undefined ? undefined : { fromMs, toMs }} onChange={onChange} />
       </Group>
       <Chip.Group multiple value={[...chosen]} onChange={(chart) => onChange({ chart })}>
         <Group gap={6} mb="sm" role="group" aria-label={words.jointChoose}>
@@ -77,7 +78,7 @@ export function JointChart({ device, rights, search, onChange }: JointChartProps
           toMs={toMs}
           settingsMs={marked}
           onZoom={(from, to) => onChange(zoomTo(from, to))}
-          onReset={() => onChange({ from: undefined, to: undefined })}
+          onReset={span.preset === undefined ? back : undefined}
         />
       )}
       {shown.length > 0 && !isLoading && !isEmpty && marked.length > 0 && (

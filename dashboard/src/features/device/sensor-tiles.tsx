@@ -2,7 +2,7 @@
 // A tile opens its sensor; what comes live fades in.
 import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device, Sensor } from '../../api/client.ts';
@@ -12,6 +12,7 @@ import { limits } from '../../limits.ts';
 import { Sparkline } from '../../shared/chart/sparkline.tsx';
 import { freshnessOf } from '../../shared/device/freshness.ts';
 import { PointAge } from '../../shared/device/point-age.tsx';
+import { type Calib, decimalsOf } from '../../shared/device/precision.ts';
 import { SensorForm } from '../../shared/device/sensor-form.tsx';
 import { StateDot } from '../../shared/device/state-dot.tsx';
 import { formatNumber, isLongUnit, Value } from '../../shared/device/value.tsx';
@@ -27,7 +28,10 @@ export function SensorTiles({ device, rights }: { readonly device: Device; reado
   const { device: words } = useStrings();
   const [isAdding, { open, close }] = useDisclosure(false);
   const [isAddingActuator, actuatorForm] = useDisclosure(false);
-  const { data: days } = useQuery(dayQuery([device]));
+  const { data: days } = useQuery({
+    ...dayQuery([device.id], useQueryClient()),
+    enabled: device.sensors.some(({ last_value }) => last_value !== undefined),
+  });
   const { sensors } = device;
   const add = (
     <Group gap="xs" justify={sensors.length === 0 ? 'center' : 'flex-start'}>
@@ -84,11 +88,11 @@ function Tile({ device, sensor, day }: TileProps) {
         <span className="d-ellipsis">{name || id}</span>
       </span>
       <span key={last?.date_received} className={`${classes.value} d-fade-in`}>
-        <Value value={last?.value} unit={unit} size="tile" />
+        <Value value={last?.value} unit={unit} size="tile" calib={sensor.calib} />
       </span>
       <span className={classes.foot}>
         {last === undefined ? <span /> : <PointAge point={last} />}
-        <Trend value={last?.value} unit={unit} day={day} />
+        <Trend value={last?.value} unit={unit} day={day} calib={sensor.calib} />
       </span>
       <Sparkline values={day?.means ?? []} width={200} height={36} />
     </Link>
@@ -99,10 +103,11 @@ interface TrendProps {
   readonly value: unknown;
   readonly unit: string | undefined;
   readonly day: SensorDay | undefined;
+  readonly calib: Calib | undefined;
 }
 
 /** How the value has moved in three hours: an arrow and by how much. */
-function Trend({ value, unit, day }: TrendProps) {
+function Trend({ value, unit, day, calib }: TrendProps) {
   const { device: words } = useStrings();
   const { tag } = useLocale();
   const back = Math.round((limits.trendMs / 86_400_000) * limits.sparklinePoints);
@@ -112,7 +117,9 @@ function Trend({ value, unit, day }: TrendProps) {
   const range = Math.max(...numbers) - Math.min(...numbers);
   const moved = Number((value - before).toPrecision(2));
   const isSteady = Math.abs(moved) <= range * 0.05;
-  const size = formatNumber(Math.abs(moved), tag);
+  const decimals = decimalsOf(value, calib);
+  // It is moved from a mean.
+  const size = formatNumber(Math.abs(moved), tag, decimals === undefined ? undefined : decimals + 1);
   const by = `${size} ${unit ?? ''}`.trim();
   const said = isSteady ? words.steady : moved > 0 ? words.rising(by) : words.falling(by);
   const icon = isSteady ? 'steady' : moved > 0 ? 'up' : 'down';

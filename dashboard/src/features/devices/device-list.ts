@@ -1,11 +1,13 @@
 // The list of devices page by page, as far as it has been scrolled to: rows are fetched when they come into view.
 import { useQueries } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { api, callPage, type Device } from '../../api/client.ts';
 import { filterValue } from '../../api/filter-value.ts';
 import { keys } from '../../api/query-keys.ts';
 import { serverNow } from '../../api/server-time.ts';
 import { limits } from '../../limits.ts';
+import type { HeardDevice } from '../../shared/chart/use-days.ts';
+import { lastHeard } from '../../shared/device/device-state.ts';
 import type { DevicesQuestion } from '../../shared/map/placed-devices.ts';
 import type { DevicesSearch } from './devices-search.ts';
 
@@ -36,8 +38,10 @@ export interface DeviceList {
   readonly total: number | undefined;
   readonly error: unknown;
   readonly rowAt: (index: number) => Device | undefined;
-  /** Those of the pages at hand. */
-  readonly devices: readonly Device[];
+  /** Those in view that are at hand, with when they were last heard. */
+  readonly inView: readonly HeardDevice[];
+  /** The most last values that a row at hand shows, so that columns are the same in all. */
+  readonly columns: number;
   readonly onRange: (range: { readonly first: number; readonly last: number }) => void;
   readonly retry: () => void;
 }
@@ -59,12 +63,23 @@ export function useDeviceList(search: DevicesSearch): DeviceList {
   });
   const byNumber = new Map(numbers.map((number, index) => [number, answers[index]?.data?.page]));
   const [top] = answers;
+  const shown = Array.from({ length: last - first + 1 }, (_, index) => {
+    const at = first + index;
+    return byNumber.get(Math.floor(at / size))?.[at % size];
+  }).filter((device) => device !== undefined);
+  const said = JSON.stringify(shown.map(({ id, sensors }) => ({ id, heard: lastHeard(sensors) })));
+  const heard = useMemo(() => JSON.parse(said) as readonly HeardDevice[], [said]);
   return {
     total: top?.data?.total,
     error: answers.find(({ error }) => error !== null)?.error,
     rowAt: (index) => byNumber.get(Math.floor(index / size))?.[index % size],
-    devices: [...byNumber.values()].flatMap((page) => page ?? []),
+    inView: heard,
+    columns: Math.max(1, ...[...byNumber.values()].flatMap((page) => (page ?? []).map(valuesOf))),
     onRange,
     retry: () => void Promise.all(answers.map(({ refetch }) => refetch())),
   };
+}
+
+function valuesOf({ sensors }: Device): number {
+  return Math.min(sensors.filter(({ last_value }) => last_value !== undefined).length, limits.rowValuesMax);
 }

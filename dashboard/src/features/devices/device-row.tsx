@@ -21,9 +21,11 @@ export const deviceRowHeight = 62;
 interface DeviceRowProps {
   readonly device: Device | undefined;
   readonly days: ReadonlyMap<string, SensorDay>;
+  /** The most last values that a row in view has: what they leave is for the names. */
+  readonly columns: number;
 }
 
-export function DeviceRow({ device, days }: DeviceRowProps) {
+export function DeviceRow({ device, days, columns }: DeviceRowProps) {
   const { shared } = useStrings();
   const nowMs = useNow();
   const silent = useSilentSensors();
@@ -32,11 +34,13 @@ export function DeviceRow({ device, days }: DeviceRowProps) {
   const heard = lastHeard(sensors);
   const shown = sensors.filter(({ last_value }) => last_value !== undefined).slice(0, limits.rowValuesMax);
   return (
-    <Link to="/devices/$device" params={{ device: id }} className={classes.row}>
+    <Link to="/devices/$device" params={{ device: id }} className={classes.row} data-columns={columns}>
       <StateDot state={deviceState(device, nowMs, { days, silent })} />
       <span className={classes.names}>
         <span className={classes.name}>
-          <span className="d-ellipsis">{name || id}</span>
+          <span className={classes.words} title={name || id}>
+            {name || id}
+          </span>
           {visibility === 'private' && (
             <span className={classes.lock} title={shared.private} role="img" aria-label={shared.private}>
               <Icon name="lock" size={13} />
@@ -67,17 +71,17 @@ function Reading({ sensor, means }: { readonly sensor: Sensor; readonly means: r
     <span className={classes.reading}>
       <span className={`${classes.sensor} d-ellipsis`}>{sensor.name || sensor.id}</span>
       <span className={classes.pair}>
-        <Value value={sensor.last_value?.value} unit={sensor.unit} />
+        <Value value={sensor.last_value?.value} unit={sensor.unit} calib={sensor.calib} />
         <Sparkline values={means} width={72} height={22} />
       </span>
     </span>
   );
 }
 
-export function DeviceRowHead() {
+export function DeviceRowHead({ columns }: { readonly columns: number }) {
   const { devices, shared } = useStrings();
   return (
-    <div className={`${classes.row} ${classes.head}`} aria-hidden="true">
+    <div className={`${classes.row} ${classes.head}`} data-columns={columns} aria-hidden="true">
       <span className={classes.dotPlace} />
       <span>{devices.device}</span>
       <span>{devices.values}</span>

@@ -95,16 +95,16 @@ const rowsBeforeAnswer = 8;
 
 function Rows({ list }: { readonly list: DeviceList }) {
   const { devices } = useStrings();
-  const days = useDays(list.devices);
+  const days = useDays(list.inView);
   return (
     <>
-      <DeviceRowHead />
+      <DeviceRowHead columns={list.columns} />
       <VirtualList
         label={devices.table}
         total={list.total ?? rowsBeforeAnswer}
         rowHeight={deviceRowHeight}
         rowAt={list.rowAt}
-        renderRow={(device) => <DeviceRow device={device} days={days} />}
+        renderRow={(device) => <DeviceRow device={device} days={days} columns={list.columns} />}
         onRange={list.onRange}
       />
     </>

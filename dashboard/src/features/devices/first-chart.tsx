@@ -29,7 +29,7 @@ export function FirstChart({ device }: { readonly device: Device }) {
   const series: ChartSeries[] = [{ id: sensorId, label: sensor?.name ?? sensorId, unit: sensor?.unit, points }];
   return (
     <>
-      <Value value={sensor?.last_value?.value} unit={sensor?.unit} size="tile" />
+      <Value value={sensor?.last_value?.value} unit={sensor?.unit} size="tile" calib={sensor?.calib} />
       <Chart series={series} height={140} />
     </>
   );

@@ -1,14 +1,12 @@
 // Sensors of several devices of a project on one chart: which ones and how far back stand in the address.
-import { Group, MultiSelect, SegmentedControl, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Button, Group, MultiSelect, SegmentedControl, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Device } from '../../api/client.ts';
-import { courseQuery } from '../../api/courses.ts';
 import { serverNow } from '../../api/server-time.ts';
 import { limits } from '../../limits.ts';
 import { Chart, ChartSkeleton } from '../../shared/chart/chart.tsx';
-import type { ChartSeries } from '../../shared/chart/chart-series.ts';
+import { choiceOf, type SensorChoice, useHistories } from '../../shared/chart/use-histories.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { useStrings } from '../../strings/strings.ts';
@@ -25,29 +23,24 @@ const dayMs = 86_400_000;
 const height = 320;
 
 export function JointChart({ project, devices, search }: JointChartProps) {
-  const { projects } = useStrings();
+  const { projects, shared } = useStrings();
   const navigate = useNavigate();
   const [openedMs] = useState(() => Math.ceil(serverNow() / 60_000) * 60_000);
-  const [zoom, setZoom] = useState<{ readonly fromMs: number; readonly toMs: number }>();
+  // Each zoom lies on the one before, and is taken off by itself.
+  const [zooms, setZooms] = useState<readonly { readonly fromMs: number; readonly toMs: number }[]>([]);
+  const zoom = zooms.at(-1);
   const { days = 7, sensors = firstSensors(devices) } = search;
   const fromMs = openedMs - days * dayMs;
   const shown = sensors.filter(([device]) => devices.some(({ id }) => id === device)).slice(0, limits.chartSeriesMax);
-  const {
-    data = [],
-    error,
-    isPending,
-  } = useQuery(courseQuery({ ...placesOf(shown), fromMs, toMs: openedMs + limits.futureMsMin }));
+  const span = zoom ?? { fromMs, toMs: openedMs + limits.futureMsMin };
+  const choices = shown.map((place, index) => choiceFor(place, { devices, colour: index + 1 }));
+  const { series: all, error, isLoading: isPending, retry } = useHistories(choices, { preset: undefined, ...span });
+  const series = all.filter(({ points }) => points.length > 0);
   const change = (changed: ProjectSearch) => {
-    setZoom(undefined);
+    setZooms([]);
     const next = { ...search, ...changed };
     void navigate({ to: '/projects/$project', params: { project }, search: next as never, replace: true });
   };
-  const series = shown.flatMap((place, index): ChartSeries[] => {
-    const course = data.find(({ device, sensor }) => device === place[0] && sensor === place[1]);
-    if (course === undefined) return [];
-    const { label, unit } = wordsOf(place, devices);
-    return [{ id: place.join('/'), label, unit, points: course.points, colour: index + 1 }];
-  });
   return (
     <Section title={projects.chart}>
       <Group mb="sm" align="flex-end" className={classes.chartHead}>
@@ -70,15 +63,15 @@ export function JointChart({ project, devices, search }: JointChartProps) {
           data={chartSpans.map((span) => ({ value: String(span), label: projects.days(span) }))}
         />
       </Group>
-      {error !== null && <ProblemNotice error={error} />}
+      {error !== undefined && <ProblemNotice error={error} retry={retry} />}
       {series.length > 0 ? (
         <Chart
           series={series}
           height={height}
           fromMs={zoom?.fromMs ?? fromMs}
           toMs={zoom?.toMs ?? openedMs}
-          onZoom={(from, to) => setZoom({ fromMs: from, toMs: to })}
-          onReset={() => setZoom(undefined)}
+          onZoom={(from, to) => setZooms([...zooms, { fromMs: from, toMs: to }].slice(-limits.zoomsMax))}
+          onReset={zoom === undefined ? undefined : () => setZooms(zooms.slice(0, -1))}
         />
       ) : (
         <>
@@ -86,15 +79,22 @@ export function JointChart({ project, devices, search }: JointChartProps) {
           {(shown.length === 0 || !isPending) && <Text c="dimmed">{projects.chartEmpty}</Text>}
         </>
       )}
+      {zoom !== undefined && (
+        <Button variant="subtle" size="compact-sm" mt="xs" onClick={() => setZooms(zooms.slice(0, -1))}>
+          {shared.zoomBack}
+        </Button>
+      )}
     </Section>
   );
 }
 
-function placesOf(places: readonly SensorRef[]) {
-  return {
-    devices: [...new Set(places.map(([device]) => device))],
-    sensors: [...new Set(places.map(([, sensor]) => sensor))],
-  };
+function choiceFor(
+  place: SensorRef,
+  { devices, colour }: { readonly devices: readonly Device[]; readonly colour: number },
+): SensorChoice {
+  const [device, sensor] = place;
+  const found = devices.find(({ id }) => id === device)?.sensors.find(({ id }) => id === sensor);
+  return { ...choiceOf(found ?? { id: sensor }, device), label: labelOf(place, devices), colour };
 }
 
 /** Of each device the first sensor that gives numbers, so that there is something to see. */
@@ -110,13 +110,13 @@ function optionsOf(devices: readonly Device[]) {
     group: name || id,
     items: sensors.map((sensor) => ({
       value: JSON.stringify([id, sensor.id]),
-      label: wordsOf([id, sensor.id], devices).label,
+      label: labelOf([id, sensor.id], devices),
     })),
   }));
 }
 
-function wordsOf([device, sensor]: SensorRef, devices: readonly Device[]): { label: string; unit: string | undefined } {
+function labelOf([device, sensor]: SensorRef, devices: readonly Device[]): string {
   const found = devices.find(({ id }) => id === device);
-  const { name, unit } = found?.sensors.find(({ id }) => id === sensor) ?? {};
-  return { label: `${name || sensor} · ${found?.name || device}`, unit };
+  const { name } = found?.sensors.find(({ id }) => id === sensor) ?? {};
+  return `${name || sensor} · ${found?.name || device}`;
 }

@@ -9,7 +9,7 @@ import { keys } from '../../api/query-keys.ts';
 import { DeviceList } from '../../shared/device/device-list.tsx';
 import { removeWithUndo } from '../../shared/device/removals.ts';
 import { SharingSection } from '../../shared/device/sharing-section.tsx';
-import { DeviceMap } from '../../shared/map/device-map.tsx';
+import { DeviceMap, positionsOf } from '../../shared/map/device-map.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
@@ -114,7 +114,7 @@ function Places({ devices }: { readonly devices: readonly Device[] }) {
   if (devices.every(({ location }) => location?.latitude === undefined)) return null;
   return (
     <Section title={projects.map}>
-      <DeviceMap devices={devices} height={320} />
+      <DeviceMap devices={positionsOf(devices)} height={320} />
     </Section>
   );
 }

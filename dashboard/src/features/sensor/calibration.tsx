@@ -10,6 +10,8 @@ import { serverNow } from '../../api/server-time.ts';
 import { Chart } from '../../shared/chart/chart.tsx';
 import { withGaps } from '../../shared/chart/gaps.ts';
 import { type Span, spanOf } from '../../shared/chart/span.ts';
+import { decimalsOfPoints } from '../../shared/chart/use-histories.ts';
+import { decimalsOf } from '../../shared/device/precision.ts';
 import { formatNumber } from '../../shared/device/value.tsx';
 import { Dialog } from '../../shared/form/dialog.tsx';
 import { FormButtons } from '../../shared/form/form-buttons.tsx';
@@ -143,27 +145,55 @@ function Preview({ device, sensor, lastMs, values }: PreviewProps) {
     const correct = correction({ enabled, lowReads, lowTrue, highReads, highTrue });
     const raw = withGaps(
       (data?.points ?? []).map(({ atMs, value }) => ({ atMs, value })),
-      data?.stepMs,
+      data,
     );
+    const calib = calibOf({ enabled, lowReads, lowTrue, highReads, highTrue });
     const corrected = raw.map(({ atMs, value }) => ({ atMs, value: value === null ? null : correct(value) }));
     return [
-      { id: 'raw', label: words.calibRaw, unit: sensor.unit, points: raw, colour: 8, isDashed: true },
-      { id: 'corrected', label: words.calibCorrected, unit: sensor.unit, points: corrected, colour: 1 },
+      {
+        id: 'raw',
+        label: words.calibRaw,
+        unit: sensor.unit,
+        points: raw,
+        colour: 8,
+        isDashed: true,
+        decimals: decimalsOfPoints(raw, undefined),
+      },
+      {
+        id: 'corrected',
+        label: words.calibCorrected,
+        unit: sensor.unit,
+        points: corrected,
+        colour: 1,
+        decimals: decimalsOfPoints(corrected, calib),
+      },
     ];
   }, [data, enabled, lowReads, lowTrue, highReads, highTrue, sensor.unit, words]);
   const last = series[0]?.points.findLast(({ value }) => value !== null)?.value;
   const corrected = series[1]?.points.findLast(({ value }) => value !== null)?.value;
-  const write = (value: number) => `${formatNumber(value, tag)} ${sensor.unit ?? ''}`.trim();
+  const write = (value: number, decimals?: number) =>
+    `${formatNumber(value, tag, decimals)} ${sensor.unit ?? ''}`.trim();
   return (
     <div>
       <Chart series={series} height={200} />
       {typeof last === 'number' && typeof corrected === 'number' && (
         <Text fz="sm" c="dimmed" role="status">
-          {words.calibExample(write(last), write(corrected))}
+          {words.calibExample(write(last), write(corrected, decimalsOf(corrected, calibOf(values))))}
         </Text>
       )}
     </div>
   );
+}
+
+/** What would be stored, as far as it is typed. */
+function calibOf({ enabled, lowReads, lowTrue, highReads, highTrue }: Values) {
+  return {
+    linear: {
+      enabled: enabled && ![lowReads, lowTrue, highReads, highTrue].includes(''),
+      value_min: { sensor_value: Number(lowReads), real_value: Number(lowTrue) },
+      value_max: { sensor_value: Number(highReads), real_value: Number(highTrue) },
+    },
+  };
 }
 
 /** What the server does on reading, for what is typed. */

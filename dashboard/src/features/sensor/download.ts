@@ -7,6 +7,7 @@ import { timeOfPoint } from '../../api/devices.ts';
 import { type ChartSeries, hasBand } from '../../shared/chart/chart-series.ts';
 import type { ColorTokens } from '../../shared/chart/color-tokens.ts';
 import type { Span } from '../../shared/chart/span.ts';
+import { inOneRhythm } from './one-rhythm.ts';
 
 export interface ShownLine extends Pick<ChartSeries, 'label' | 'unit' | 'points'> {
   /** Values that are no numbers and that are not among the points. */
@@ -14,10 +15,13 @@ export interface ShownLine extends Pick<ChartSeries, 'label' | 'unit' | 'points'
 }
 
 /**
- * A row a time, UTC, and one more for each further value of the same time; a column a line, and where it has a band, its
- * lowest and highest. Values that are no numbers are written as the server writes them.
+ * A row a time, UTC; a column a line, and where it has a band, its lowest and highest. Of one line, each further value of
+ * the same time has a row more; of several, the last one of each time stands. Values that are no numbers are written as
+ * the server writes them.
  */
-export function csvOf(lines: readonly ShownLine[], span: { readonly fromMs?: number; readonly toMs?: number }): string {
+export function csvOf(shown: readonly ShownLine[], span: { readonly fromMs?: number; readonly toMs?: number }): string {
+  const isCompared = shown.length > 1;
+  const lines = isCompared ? inOneRhythm(shown) : shown;
   const columns = lines.flatMap(({ label, unit = '', points }) => {
     const name = unit === '' ? label : `${label} (${unit})`;
     return hasBand(points) ? [`${name} mean`, `${name} min`, `${name} max`] : [name];
@@ -29,7 +33,7 @@ export function csvOf(lines: readonly ShownLine[], span: { readonly fromMs?: num
     const counts = new Map<number, number>();
     const put = (atMs: number, values: readonly unknown[]) => {
       if (atMs < (span.fromMs ?? -Infinity) || atMs > (span.toMs ?? Infinity)) return;
-      const place = counts.get(atMs) ?? 0;
+      const place = isCompared ? 0 : (counts.get(atMs) ?? 0);
       counts.set(atMs, place + 1);
       const same = rows.get(atMs) ?? [];
       rows.set(atMs, same);

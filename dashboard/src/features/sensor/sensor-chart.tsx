@@ -1,5 +1,5 @@
 // The chart of a sensor with its span, the sensors beside it, thresholds with their firings, figures, and downloads.
-import { Text } from '@mantine/core';
+import { SegmentedControl, Text } from '@mantine/core';
 import { useMediaQuery, useViewportSize } from '@mantine/hooks';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -9,13 +9,17 @@ import type { Device, Sensor } from '../../api/client.ts';
 import type { EditedSpan } from '../../api/datapoint-edits.ts';
 import { deviceQuery } from '../../api/devices.ts';
 import { futureQuery } from '../../api/future.ts';
+import type { SensorHistory } from '../../api/history.ts';
 import { Chart, ChartSkeleton } from '../../shared/chart/chart.tsx';
-import { endOf, spanOf, zoomTo } from '../../shared/chart/span.ts';
+import { shownSpan, spanOf, zoomTo } from '../../shared/chart/span.ts';
 import { SpanPicker } from '../../shared/chart/span-picker.tsx';
-import { type SensorChoice, useHistories } from '../../shared/chart/use-histories.ts';
+import { useSpanBack } from '../../shared/chart/span-steps.ts';
+import { choiceOf, type SensorChoice, useHistories } from '../../shared/chart/use-histories.ts';
+import { isAddedUp } from '../../shared/device/added-up.ts';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
+import type { Strings } from '../../strings/catalogue.ts';
 import { useLocale, useStrings } from '../../strings/strings.ts';
 import { Downloads } from './downloads.tsx';
 import { EditPanel } from './edit/edit-panel.tsx';
@@ -42,9 +46,10 @@ export interface SensorChartProps {
 }
 
 export function SensorChart({ device, sensor, lastMs, search, mayEdit, onChange }: SensorChartProps) {
+  const { sensor: words } = useStrings();
   const nowMs = useNow();
   const span = spanOf(search, { nowMs, lastMs });
-  const choices = useChoices(device, sensor, search.with ?? []);
+  const choices = useChoices(device, sensor, search);
   const { series, histories, error, retry } = useHistories(choices, span);
   const { lines, firingsMs, rules } = useThresholds(device.id, sensor.id);
   const [plot, setPlot] = useState<uPlot>();
@@ -52,8 +57,9 @@ export function SensorChart({ device, sensor, lastMs, search, mayEdit, onChange 
   const isEditing = mayEdit && search.edit === true;
   const height = useChartHeight();
   const main = histories[0];
-  const shownFromMs = span.fromMs ?? main?.points[0]?.atMs;
-  const shownToMs = endOf(span, { nowMs, lastMs: main?.points.at(-1)?.atMs });
+  const { fromMs: shownFromMs, toMs: shownToMs } = shownSpan(span, { search, nowMs, points: main?.points ?? [] });
+  const shown = shownFromMs === undefined ? undefined : { fromMs: shownFromMs, toMs: shownToMs };
+  const back = useSpanBack(() => onChange({ from: undefined, to: undefined }));
   const { data: future = [] } = useQuery(futureQuery(device, sensor.id));
   const marksMs = useMemo(
     () => firingsMs.filter((atMs) => atMs >= (shownFromMs ?? 0) && atMs <= shownToMs),
@@ -64,7 +70,19 @@ export function SensorChart({ device, sensor, lastMs, search, mayEdit, onChange 
   return (
     <>
       <div className={classes.tools}>
-        <SpanPicker span={span} onChange={onChange} />
+        <SpanPicker span={span} shown={shown} onChange={onChange} />
+        {isAddedUp(sensor) && (
+          <SegmentedControl
+            size="sm"
+            aria-label={words.sumsOrValues}
+            value={search.as ?? 'sums'}
+            onChange={(as) => onChange({ as: as === 'values' ? as : undefined })}
+            data={[
+              { value: 'sums', label: words.sums },
+              { value: 'values', label: words.values },
+            ]}
+          />
+        )}
         <SeriesPicker
           device={device}
           sensor={sensor.id}
@@ -100,16 +118,16 @@ export function SensorChart({ device, sensor, lastMs, search, mayEdit, onChange 
               : undefined
           }
           onZoom={(from, to) => onChange(zoomTo(from, to))}
-          onReset={() => onChange({ from: undefined, to: undefined })}
+          onReset={span.preset === undefined ? back : undefined}
           onPlot={setPlot}
         />
       )}
-      {main !== undefined && hasNumbers && <Legend stepMs={main.stepMs} isEditing={isEditing} />}
+      {main !== undefined && hasNumbers && <Legend history={main} isEditing={isEditing} />}
       {isEditing && (
         <EditPanel
           {...{ device, sensor, chosen }}
           ruleCount={rules.length}
-          shown={shownFromMs === undefined ? undefined : { fromMs: shownFromMs, toMs: shownToMs }}
+          shown={shown}
           onChoose={setChosen}
           onClose={() => {
             setChosen(undefined);
@@ -133,15 +151,20 @@ export function SensorChart({ device, sensor, lastMs, search, mayEdit, onChange 
         />
       ))}
       {main !== undefined && main.others.length > 0 && <OtherValues points={main.others} hasNumbers={hasNumbers} />}
-      <Statistics counted={main?.counted} unit={sensor.unit} />
+      <Statistics
+        counted={main?.counted}
+        unit={sensor.unit}
+        calib={sensor.calib}
+        isSum={main?.isSum ?? isAddedUp(sensor)}
+      />
       <Rules rules={rules} count={marksMs.length} />
     </>
   );
 }
 
 /** This sensor and those chosen beside it; of other devices, named with their device. */
-function useChoices(device: Device, sensor: Sensor, places: readonly string[]): readonly SensorChoice[] {
-  const others = places.map(splitPlace).filter((one) => one !== undefined);
+function useChoices(device: Device, sensor: Sensor, search: SensorSearch): readonly SensorChoice[] {
+  const others = (search.with ?? []).map(splitPlace).filter((one) => one !== undefined);
   const ids = [...new Set(others.map((one) => one.device))].filter((id) => id !== device.id);
   const answers = useQueries({ queries: ids.map((id) => deviceQuery(id)) });
   const known = new Map<string, Device | undefined>(ids.map((id, index) => [id, answers[index]?.data]));
@@ -152,7 +175,8 @@ function useChoices(device: Device, sensor: Sensor, places: readonly string[]): 
     const found = of?.sensors.find(({ id }) => id === one.sensor);
     const name = found?.name || one.sensor;
     const label = one.device === device.id ? name : `${of?.name || one.device} · ${name}`;
-    return { ...one, label, unit: found?.unit };
+    const choice = choiceOf(found ?? { id: one.sensor }, one.device);
+    return { ...choice, label, isSum: choice.isSum === true && search.as !== 'values' };
   });
 }
 
@@ -169,18 +193,24 @@ function spanAt(atMs: number, stepMs = 0): EditedSpan {
   return { fromMs: atMs - stepMs / 2, toMs: atMs + Math.max(0, stepMs / 2 - 1) };
 }
 
-function Legend({ stepMs, isEditing }: { readonly stepMs: number | undefined; readonly isEditing: boolean }) {
+function Legend({ history, isEditing }: { readonly history: SensorHistory; readonly isEditing: boolean }) {
   const { sensor } = useStrings();
   const { tag } = useLocale();
   const hasTouch = useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
   return (
     <Text fz="xs" c="dimmed" mt={6}>
-      {stepMs === undefined ? sensor.every : sensor.means(durationOf(stepMs, tag))}{' '}
-      {hasTouch === true ? sensor.zoomHintTouch : !isEditing && sensor.zoomHint}
+      {wordsOf(history, sensor, tag)} {hasTouch === true ? sensor.zoomHintTouch : !isEditing && sensor.zoomHint}
     </Text>
   );
 }
 
+function wordsOf({ isSum, stepMs }: SensorHistory, words: Strings['sensor'], tag: string): string {
+  if (stepMs === undefined) return words.every;
+  if (!isSum) return stepMs === dayMs ? words.dayMeans : words.means(durationOf(stepMs, tag));
+  return stepMs < dayMs ? words.hourSums : stepMs === dayMs ? words.daySums : words.monthSums;
+}
+
+const dayMs = 86_400_000;
 const units = [
   { unit: 'day', ms: 86_400_000 },
   { unit: 'hour', ms: 3_600_000 },

@@ -7,6 +7,7 @@ import { api, call, type Device, type Sensor } from '../../api/client.ts';
 import { deviceQuery, heardAt } from '../../api/devices.ts';
 import { keys } from '../../api/query-keys.ts';
 import { noRights, type Rights, rightsQuery } from '../../api/rights.ts';
+import { spanStep } from '../../shared/chart/span-steps.ts';
 import { PointAge } from '../../shared/device/point-age.tsx';
 import { useLiveDevice } from '../../shared/device/use-live-device.ts';
 import { Value } from '../../shared/device/value.tsx';
@@ -89,8 +90,8 @@ function Page({ device, sensor, rights }: PageProps) {
       to: '/devices/$device/sensors/$sensor',
       params: { device: device.id, sensor: sensor.id },
       search: { ...search, ...changed },
-      // A zoom can be gone back from.
-      replace: changed.from === undefined,
+      resetScroll: false,
+      ...spanStep(changed),
     });
   const lastMs = useMemo(() => (last === undefined ? undefined : heardAt(last)), [last]);
   // What may be pressed is known before anything can be, so that nothing moves away from under a finger.
@@ -121,7 +122,7 @@ function Page({ device, sensor, rights }: PageProps) {
       />
       <div className={classes.now}>
         <span key={last?.date_received} className="d-fade-in">
-          <Value value={last?.value} unit={sensor.unit} size="page" />
+          <Value value={last?.value} unit={sensor.unit} size="page" calib={sensor.calib} />
         </span>
         {last !== undefined && <PointAge point={last} />}
       </div>

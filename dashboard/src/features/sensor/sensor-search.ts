@@ -5,6 +5,8 @@ import { parseSpan, type SpanSearch } from '../../shared/chart/span.ts';
 
 export interface SensorSearch extends SpanSearch {
   readonly with?: readonly string[] | undefined;
+  /** Of what is added up, such as rain: the values as they were measured in place of sums. */
+  readonly as?: 'values' | undefined;
   /** Stored values are being chosen, to be deleted or corrected. */
   readonly edit?: true | undefined;
 }
@@ -12,7 +14,12 @@ export interface SensorSearch extends SpanSearch {
 export function parseSensorSearch(raw: Record<string, unknown>): SensorSearch {
   const others = Array.isArray(raw['with']) ? raw['with'].filter((one) => typeof one === 'string') : [];
   const known = [...new Set(others)].filter((one) => splitPlace(one) !== undefined).slice(0, limits.chartSeriesMax - 1);
-  return { ...parseSpan(raw), with: known.length === 0 ? undefined : known, edit: raw['edit'] === true || undefined };
+  return {
+    ...parseSpan(raw),
+    with: known.length === 0 ? undefined : known,
+    as: raw['as'] === 'values' ? 'values' : undefined,
+    edit: raw['edit'] === true || undefined,
+  };
 }
 
 /** `field-3/TC`; ids hold no slash. */

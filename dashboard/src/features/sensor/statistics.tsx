@@ -1,5 +1,6 @@
 // What the span says in figures: last, lowest, mean, highest, how many.
 import type { HistoryCount } from '../../api/history.ts';
+import { type Calib, decimalsOfAll } from '../../shared/device/precision.ts';
 import { Value } from '../../shared/device/value.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import classes from './statistics.module.css';
@@ -7,16 +8,23 @@ import classes from './statistics.module.css';
 export interface StatisticsProps {
   readonly counted: HistoryCount | undefined;
   readonly unit: string | undefined;
+  readonly calib: Calib | undefined;
+  /** Whether the sum says something, such as of rain. */
+  readonly isSum: boolean;
 }
 
-export function Statistics({ counted, unit }: StatisticsProps) {
+export function Statistics({ counted, unit, calib, isSum }: StatisticsProps) {
   const { tag, strings } = useLocale();
   const { sensor, shared } = strings;
-  const { count, min, mean, max, last } = counted ?? { count: undefined };
+  const { count, min, mean, max, last, sum } = counted ?? { count: undefined };
+  const decimals = decimalsOfAll([min, max], calib);
+  const rounded = (value: number | undefined, more: number) =>
+    value === undefined ? undefined : Number(value.toFixed(Math.min(decimals + more, 20)));
   const figures = [
     { label: sensor.last, value: last },
+    ...(isSum ? [{ label: sensor.sum, value: rounded(sum, 0) }] : []),
     { label: sensor.min, value: min },
-    { label: sensor.mean, value: mean === undefined ? undefined : Number(mean.toPrecision(4)) },
+    { label: sensor.mean, value: rounded(mean, 1) },
     { label: sensor.max, value: max },
   ];
   return (
@@ -24,7 +32,7 @@ export function Statistics({ counted, unit }: StatisticsProps) {
       {figures.map(({ label, value }) => (
         <div key={label}>
           <dt>{label}</dt>
-          <dd>{value === undefined ? shared.noFigure : <Value value={value} unit={unit} />}</dd>
+          <dd>{value === undefined ? shared.noFigure : <Value value={value} unit={unit} calib={calib} />}</dd>
         </div>
       ))}
       <div>

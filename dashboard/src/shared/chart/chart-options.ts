@@ -47,7 +47,7 @@ export function chartOptions(parts: ChartParts): uPlot.Options {
       points: { size: 8 },
       dataIdx: nearest,
     },
-    scales: { x: { time: true }, ...Object.fromEntries(units.map((unit) => [scaleOf(unit), {}])) },
+    scales: { x: { time: true }, ...Object.fromEntries(units.map((unit) => [scaleOf(unit), scaleFor(unit, series)])) },
     axes: [
       {
         stroke: tokens.quiet,
@@ -101,6 +101,17 @@ function scaleOf(unit: string): string {
   return `y:${unit}`;
 }
 
+/** Bars stand on zero. */
+function scaleFor(unit: string, series: readonly ChartSeries[]): uPlot.Scale {
+  if (!series.some((one) => one.isBars === true && (one.unit ?? '') === unit)) return {};
+  return {
+    range: (_plot, low, high) => {
+      const [min, max] = [Math.min(0, low ?? 0), Math.max(0, high ?? 0)];
+      return min === max ? [0, 1] : [min * 1.1, max * 1.1];
+    },
+  };
+}
+
 function valueAxis(
   unit: string,
   { index, tokens, tag }: { readonly index: number; readonly tokens: ColorTokens; readonly tag: string },
@@ -134,6 +145,7 @@ function widthOfLabels(plot: uPlot, labels: readonly string[] | null, index: num
 function linesOf(one: ChartSeries, place: number, { tokens, tag }: ChartParts): uPlot.Series[] {
   const stroke = tokens.series[(one.colour ?? place + 1) - 1] ?? tokens.quiet;
   const unit = one.unit ?? '';
+  const bars = one.isBars === true ? uPlot.paths.bars?.({ size: [0.8, 48, 1] }) : undefined;
   const line: uPlot.Series = {
     label: one.label,
     scale: scaleOf(unit),
@@ -141,11 +153,13 @@ function linesOf(one: ChartSeries, place: number, { tokens, tag }: ChartParts): 
     width: 1.75,
     spanGaps: false,
     ...(one.isDashed === true ? { dash: [6, 4] } : {}),
-    points: { size: 4 },
+    ...(bars === undefined
+      ? { points: { size: 4, filter: alone } }
+      : { paths: bars, fill: `${stroke}b0`, width: 1, points: { show: false } }),
     value: (_plot, value, _at, index) => {
       // Nothing is pointed at.
       if (index === null) return '';
-      return value === null ? '–' : `${formatNumber(value, tag)} ${unit}`.trim();
+      return value === null ? '–' : `${formatNumber(value, tag, one.decimals)} ${unit}`.trim();
     },
   };
   if (!hasBand(one.points)) return [line];
@@ -157,6 +171,21 @@ function linesOf(one: ChartSeries, place: number, { tokens, tag }: ChartParts): 
     class: 'd-edge',
   };
   return [line, { ...edge, label: 'max' }, { ...edge, label: 'min' }];
+}
+
+/** Where points are too dense to be marked, those alone between two gaps are, which no line shows. */
+function alone(plot: uPlot, series: number, isShown: boolean): number[] | null {
+  const values = plot.data[series] ?? [];
+  const found: number[] = [];
+  let [beforeLast, last, lastIndex]: [unknown, unknown, number] = [null, null, -1];
+  // A time that only other lines have is passed over.
+  for (const [index, value] of values.entries()) {
+    if (value === undefined) continue;
+    if (last !== null && beforeLast === null && value === null) found.push(lastIndex);
+    [beforeLast, last, lastIndex] = [last, value, index];
+  }
+  if (last !== null && beforeLast === null && lastIndex >= 0) found.push(lastIndex);
+  return isShown || found.length === 0 ? null : found;
 }
 
 function bandsOf(series: readonly ChartSeries[], tokens: ColorTokens): uPlot.Band[] {
@@ -220,9 +249,14 @@ function zoom(plot: uPlot, { over, onSpan, onZoom }: ChartParts): void {
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
 }
 
-/** The element says how many moments it shows, for who waits until it is drawn. */
-function sayDrawn({ root, data }: uPlot): void {
+/** The element says what it shows of how much, for who waits until it is drawn and for who cannot see the picture. */
+function sayDrawn({ root, data, scales, axes }: uPlot): void {
+  const { min = 0, max = 0 } = scales['x'] ?? {};
+  const ticks = (axes[0] as uPlot.Axis & { readonly _values?: readonly string[] })._values ?? [];
   root.dataset['drawn'] = String(data[0].length);
+  root.dataset['span'] = `${new Date((min ?? 0) * 1000).toISOString()}/${new Date((max ?? 0) * 1000).toISOString()}`;
+  root.dataset['gaps'] = String((data[1] ?? []).filter((value) => value === null).length);
+  root.dataset['ticks'] = ticks.join('|');
 }
 
 function drawOver(plot: uPlot, { series, over, tokens }: ChartParts): void {
@@ -308,18 +342,24 @@ function writeOver(ctx: CanvasRenderingContext2D, text: string, { x, y, ground }
   ctx.fillText(text, x, y);
 }
 
-/** Labels of the axis of time, as wide apart as the steps between them ask for. */
+/** Labels of the axis of time, as wide apart as the steps between them ask for; the year where it begins to be another. */
 function timeLabels(tag: string) {
   return (_plot: uPlot, splits: number[], _axis: number, _space: number, stepS: number): string[] => {
-    let dayBefore = '';
+    let [dayBefore, yearBefore] = ['', ''];
     return splits.map((seconds) => {
       const at = new Date(seconds * 1000);
+      const year = String(at.getFullYear());
+      const isOtherYear = year !== yearBefore;
+      yearBefore = year;
+      if (stepS >= 28 * 86_400) {
+        const month = at.toLocaleDateString(tag, { month: 'short' });
+        return isOtherYear ? `${month}\n${year}` : month;
+      }
       const day = at.toLocaleDateString(tag, { day: 'numeric', month: 'short' });
-      if (stepS >= 28 * 86_400) return at.toLocaleDateString(tag, { month: 'short', year: 'numeric' });
-      if (stepS >= 86_400) return day;
+      if (stepS >= 86_400) return isOtherYear ? `${day}\n${year}` : day;
       const withSeconds = stepS < 60 ? ({ second: '2-digit' } as const) : {};
       const time = at.toLocaleTimeString(tag, { hour: '2-digit', minute: '2-digit', ...withSeconds });
-      const label = day === dayBefore ? time : `${time}\n${day}`;
+      const label = day === dayBefore ? time : `${time}\n${isOtherYear ? `${day} ${year}` : day}`;
       dayBefore = day;
       return label;
     });

@@ -20,6 +20,10 @@ export interface ChartSeries {
   /** Of the palette, 1 to 10; by default by place. */
   readonly colour?: number;
   readonly isDashed?: boolean;
+  /** Bars from zero, such as sums of days. */
+  readonly isBars?: boolean;
+  /** Decimals that its values have at most. */
+  readonly decimals?: number | undefined;
 }
 
 export interface ChartLine {

@@ -37,7 +37,7 @@ export interface ChartProps {
   /** Moments at which actuators were set, marked there in another colour. */
   readonly settingsMs?: readonly number[];
   readonly onZoom?: (fromMs: number, toMs: number) => void;
-  readonly onReset?: () => void;
+  readonly onReset?: (() => void) | undefined;
   /** The plot itself, for what is beyond this wrapper (an image of it). */
   readonly onPlot?: (plot: uPlot) => void;
 }

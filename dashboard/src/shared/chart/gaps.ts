@@ -2,16 +2,27 @@
 import { limits } from '../../limits.ts';
 import type { ChartPoint } from './chart-series.ts';
 
-/** Takes points that ascend by time. `stepMs` is how far apart they are at least. */
-export function withGaps(points: readonly ChartPoint[], stepMs = 0): readonly ChartPoint[] {
-  if (points.length < 3) return points;
-  const usualMs = Math.max(stepMs, medianOf(points));
+export interface Distances {
+  /** How long a step is where each point stands for one. */
+  readonly stepMs?: number | undefined;
+  /** How far apart datapoints usually are, whatever is in view; undefined: told from the points. */
+  readonly usualMs?: number | undefined;
+}
+
+/** Takes points that ascend by time. */
+export function withGaps(
+  points: readonly ChartPoint[],
+  { stepMs = 0, usualMs }: Distances = {},
+): readonly ChartPoint[] {
+  if (points.length < 2) return points;
+  const longestMs = Math.max(usualMs ?? Math.max(stepMs, medianOf(points)), 1) * limits.gapSteps;
   const broken: ChartPoint[] = [];
   let beforeMs = points[0]?.atMs ?? 0;
   for (const point of points) {
-    if (usualMs > 0 && point.atMs - beforeMs > usualMs * limits.gapSteps) {
-      broken.push({ atMs: (point.atMs + beforeMs) / 2, value: null });
-    }
+    const distanceMs = point.atMs - beforeMs;
+    // Neighbouring steps have no gap between them, also where a day has 25 hours.
+    const isGap = distanceMs - stepMs > longestMs && distanceMs > stepMs * 1.5;
+    if (isGap) broken.push({ atMs: (point.atMs + beforeMs) / 2, value: null });
     broken.push(point);
     beforeMs = point.atMs;
   }

@@ -55,6 +55,31 @@ export function endOf({ preset, toMs }: Span, { nowMs, lastMs = 0 }: { nowMs: nu
   return lastMs - nowMs > limits.futureMsMin ? nowMs : Math.max(nowMs, lastMs);
 }
 
+/**
+ * What a chart shows from when to when. Of a span that begins with its first datapoint, or that nobody has chosen, and
+ * holds datapoints of one moment only, the day of that moment: an axis of nothing, or of a year, says nothing of it.
+ */
+export function shownSpan(
+  span: Span,
+  { search, nowMs, points }: { search: SpanSearch; nowMs: number; points: readonly { readonly atMs: number }[] },
+): { readonly fromMs: number | undefined; readonly toMs: number } {
+  const [firstMs, lastMs] = [points[0]?.atMs, points.at(-1)?.atMs];
+  const isOpen = span.preset === 'all' || (span.preset !== undefined && search.span === undefined);
+  if (isOpen && firstMs !== undefined && firstMs === lastMs) {
+    const day = new Date(firstMs);
+    const next = new Date(firstMs);
+    next.setDate(next.getDate() + 1);
+    return { fromMs: day.setHours(0, 0, 0, 0), toMs: next.setHours(0, 0, 0, 0) };
+  }
+  return { fromMs: span.fromMs ?? firstMs, toMs: endOf(span, { nowMs, lastMs }) };
+}
+
+/** As long a span, before or after. */
+export function moveSpan({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }, by: -1 | 1): SpanSearch {
+  const lengthMs = toMs - fromMs;
+  return zoomTo(fromMs + by * lengthMs, toMs + by * lengthMs);
+}
+
 function presetFor(nowMs: number, lastMs: number | undefined): Preset {
   if (lastMs === undefined) return '24h';
   const fits = presets.slice(1).find((one) => one === 'all' || nowMs - lastMs < lengthsMs[one] * 0.8);

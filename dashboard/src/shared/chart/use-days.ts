@@ -1,32 +1,42 @@
-// The last day of many devices, some devices a request; for sparklines, and for states by the usual interval of each
-// sensor. What was not heard within a day has no course and no interval to ask for.
-import { useQueries } from '@tanstack/react-query';
+// The last day of the devices in view, for sparklines, and for states by the usual interval of each sensor: one request for
+// all of which it is not known yet, once scrolling rests. What was not heard within a day has no course and no interval to
+// ask for.
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import type { Device } from '../../api/client.ts';
 import { dayQuery, type SensorDay } from '../../api/devices.ts';
 import { serverNow } from '../../api/server-time.ts';
 import { limits } from '../../limits.ts';
-import { lastHeard } from '../device/device-state.ts';
 
-const size = limits.dayDevicesMax;
-
-type Answers = readonly { readonly data: ReadonlyMap<string, SensorDay> | undefined }[];
-
-/** By `dayKey(device, sensor)`; grows as answers come. */
-export function useDays(devices: readonly Device[]): ReadonlyMap<string, SensorDay> {
-  const groups = useMemo(() => {
-    const heard = devices.filter(({ sensors }) => isWithinDay(lastHeard(sensors)));
-    return Array.from({ length: Math.ceil(heard.length / size) }, (_, index) =>
-      dayQuery(heard.slice(index * size, (index + 1) * size)),
-    );
-  }, [devices]);
-  return useQueries({ queries: groups, combine: joinDays });
+export interface HeardDevice {
+  readonly id: string;
+  /** When one of its sensors was last heard. */
+  readonly heard?: string | undefined;
 }
 
-function joinDays(answers: Answers): ReadonlyMap<string, SensorDay> {
-  return new Map(answers.flatMap(({ data }) => [...(data ?? [])]));
+type Days = ReadonlyMap<string, SensorDay>;
+
+/** By `dayKey(device, sensor)`; what is known of before stays until the next answer. */
+export function useDays(devices: readonly HeardDevice[]): Days {
+  const ids = useMemo(() => devices.filter(isWithinDay).map(({ id }) => id), [devices]);
+  const said = JSON.stringify(ids);
+  const [settled] = useDebouncedValue(said, limits.scrollPauseMs, { leading: true });
+  const queries = useQueryClient();
+  const query = dayQuery(JSON.parse(settled) as string[], queries);
+  return useQuery({ ...query, placeholderData: keepPreviousData }).data ?? none;
 }
 
-function isWithinDay(at: string | undefined): boolean {
-  return at !== undefined && serverNow() - Date.parse(at) < limits.silentMs;
+const none: Days = new Map();
+
+/** The longest of its sensors: a device is late when all of them are. */
+export function intervalOf(device: string, days: Days): number | undefined {
+  const prefix = `${device}/`;
+  const intervals = [...days].flatMap(([key, { intervalMs }]) =>
+    key.startsWith(prefix) && intervalMs !== undefined ? [intervalMs] : [],
+  );
+  return intervals.length === 0 ? undefined : Math.max(...intervals);
+}
+
+function isWithinDay({ heard }: HeardDevice): boolean {
+  return heard !== undefined && serverNow() - Date.parse(heard) < limits.silentMs;
 }

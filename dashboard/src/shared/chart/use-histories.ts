@@ -1,8 +1,11 @@
 // The courses of several sensors over one span, as lines of a chart. What was shown stays until the next answer is there.
 import { keepPreviousData, useQueries } from '@tanstack/react-query';
 import { useMemo } from 'react';
+import type { Sensor } from '../../api/client.ts';
 import { historyQuery, type SensorHistory } from '../../api/history.ts';
-import type { ChartSeries } from './chart-series.ts';
+import { isAddedUp } from '../device/added-up.ts';
+import { type Calib, decimalsOfAll } from '../device/precision.ts';
+import { type ChartPoint, type ChartSeries, hasBand } from './chart-series.ts';
 import { withGaps } from './gaps.ts';
 import type { Span } from './span.ts';
 
@@ -13,6 +16,15 @@ export interface SensorChoice {
   readonly unit?: string | undefined;
   /** Of the palette, where it is not to be the place in the list. */
   readonly colour?: number;
+  readonly calib?: Calib | undefined;
+  /** Drawn as bars of the sums of hours, days or months. */
+  readonly isSum?: boolean | undefined;
+}
+
+/** What a chart needs to know of a sensor; what it is called there stands with who draws it. */
+export function choiceOf(sensor: Sensor, device: string): Omit<SensorChoice, 'label'> {
+  const { id, unit, calib } = sensor;
+  return { device, sensor: id, unit, calib, isSum: isAddedUp(sensor) };
 }
 
 export interface Histories {
@@ -26,8 +38,8 @@ export interface Histories {
 
 export function useHistories(choices: readonly SensorChoice[], { fromMs, toMs }: Span): Histories {
   const answers = useQueries({
-    queries: choices.map(({ device, sensor }) => ({
-      ...historyQuery({ device, sensor, fromMs, toMs }),
+    queries: choices.map(({ device, sensor, isSum = false }) => ({
+      ...historyQuery({ device, sensor, fromMs, toMs, ...(isSum ? { isSum } : {}) }),
       placeholderData: keepPreviousData,
     })),
   });
@@ -52,11 +64,31 @@ function seriesOf(
   choices: readonly SensorChoice[],
   histories: readonly (SensorHistory | undefined)[],
 ): readonly ChartSeries[] {
-  return choices.map(({ device, sensor, label, unit, colour }, index) => ({
-    id: `${device}/${sensor}`,
-    label,
-    unit,
-    ...(colour === undefined ? {} : { colour }),
-    points: withGaps(histories[index]?.points ?? [], histories[index]?.stepMs),
-  }));
+  return choices.map(({ device, sensor, label, unit, colour, calib }, index) => {
+    const { points = [], isSum = false, ...distances } = histories[index] ?? {};
+    return {
+      id: `${device}/${sensor}`,
+      label,
+      unit,
+      ...(colour === undefined ? {} : { colour }),
+      ...(isSum ? { isBars: true } : {}),
+      decimals: decimalsOfPoints(points, calib),
+      points: isSum ? points : withGaps(points, distances),
+    };
+  });
+}
+
+/** As many as what was measured has; means have one more. */
+export function decimalsOfPoints(points: readonly ChartPoint[], calib: Calib | undefined): number {
+  if (!hasBand(points))
+    return decimalsOfAll(
+      points.map(({ value }) => value),
+      calib,
+    );
+  return (
+    decimalsOfAll(
+      points.flatMap(({ min, max }) => [min, max]),
+      calib,
+    ) + 1
+  );
 }

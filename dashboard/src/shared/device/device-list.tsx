@@ -1,5 +1,6 @@
 // Some devices of a gateway or a project, a row each: state, name, last values, when last heard; the row opens the device.
 import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device } from '../../api/client.ts';
 import type { SensorDay } from '../../api/devices.ts';
@@ -26,7 +27,8 @@ interface RowProps {
 const valuesMax = 2;
 
 export function DeviceList({ label, devices }: DeviceListProps) {
-  const days = useDays(devices);
+  const heard = useMemo(() => devices.map(({ id, sensors }) => ({ id, heard: lastHeard(sensors) })), [devices]);
+  const days = useDays(heard);
   return (
     <ul className={classes.list} aria-label={label}>
       {devices.map((device) => (
@@ -50,7 +52,7 @@ function Row({ device, days }: RowProps) {
       <span className={`${classes.name} d-ellipsis`}>{name || id}</span>
       <span className={classes.values}>
         {shown.map((sensor) => (
-          <Value key={sensor.id} value={sensor.last_value?.value} unit={sensor.unit} />
+          <Value key={sensor.id} value={sensor.last_value?.value} unit={sensor.unit} calib={sensor.calib} />
         ))}
         {shown.length === 0 && <span className="d-quiet">{shared.noValue}</span>}
       </span>

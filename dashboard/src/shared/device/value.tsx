@@ -1,6 +1,7 @@
 // A value as people read it: the number large, in the figures of the language, its unit small beside it; whatever is no
 // number as text. A value is a stranger's word, so it is only ever put in as text.
 import { useLocale } from '../../strings/strings.ts';
+import { type Calib, decimalsOf } from './precision.ts';
 import classes from './value.module.css';
 
 export interface ValueProps {
@@ -8,9 +9,11 @@ export interface ValueProps {
   readonly value: unknown;
   readonly unit?: string | undefined;
   readonly size?: 'row' | 'tile' | 'page';
+  /** Of the sensor that it is of: a calibrated value has no more digits than the sensor gives. */
+  readonly calib?: Calib | undefined;
 }
 
-export function Value({ value, unit, size = 'row' }: ValueProps) {
+export function Value({ value, unit, size = 'row', calib }: ValueProps) {
   const { tag, strings } = useLocale();
   if (value === undefined) return <span className={classes.none}>{strings.shared.noValue}</span>;
   const isNumber = typeof value === 'number';
@@ -18,7 +21,7 @@ export function Value({ value, unit, size = 'row' }: ValueProps) {
   const title = isNumber ? (isLongUnit(unit) ? unit : undefined) : textOf(value);
   return (
     <span className={classes.value} data-size={size} title={title}>
-      <span className={isNumber ? classes.number : classes.text}>{formatValue(value, tag)}</span>
+      <span className={isNumber ? classes.number : classes.text}>{formatValue(value, tag, calib)}</span>
       {unit !== undefined && unit !== '' && <span className={classes.unit}>{unit}</span>}
     </span>
   );
@@ -30,14 +33,15 @@ export function isLongUnit(unit = ''): boolean {
 }
 
 /** As text, for where no element can stand: titles, charts, messages. */
-export function formatValue(value: unknown, tag: string): string {
-  return typeof value === 'number' ? formatNumber(value, tag) : textOf(value);
+export function formatValue(value: unknown, tag: string, calib?: Calib): string {
+  return typeof value === 'number' ? formatNumber(value, tag, decimalsOf(value, calib)) : textOf(value);
 }
 
-export function formatNumber(value: number, tag: string): string {
+/** With so many decimals at most. */
+export function formatNumber(value: number, tag: string, decimalsMax?: number): string {
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-4 || size >= 1e12)) return value.toExponential(3);
-  return formatOf(tag).format(value);
+  return formatOf(tag).format(decimalsMax === undefined ? value : Number(value.toFixed(Math.min(decimalsMax, 20))));
 }
 
 const formats = new Map<string, Intl.NumberFormat>();

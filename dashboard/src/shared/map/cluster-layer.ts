@@ -1,21 +1,27 @@
-// Markers of a map that stand too close together as one with their number, coloured by the worst of them. Only what is in
-// view and around it is drawn, so that thousands of markers cost what some dozens do. Used by map-view.tsx.
+// Markers of a map that stand too close together as one with their number and a ring of the shares of their states. Only
+// what is in view and around it is drawn, so that thousands of markers cost what some dozens do. Used by map-view.tsx.
 import L from 'leaflet';
 import { limits } from '../../limits.ts';
 import type { Freshness } from '../device/freshness.ts';
+import { groupMarkers, type MarkerGroup, sizeOf, spread } from './cluster-groups.ts';
 import type { MapMarker } from './map-marker.ts';
 import classes from './map-view.module.css';
 
-/** Side of the square within which markers become one. */
-const cellPixels = 56;
 /** From here on every marker stands for itself. */
 const zoomApart = 17;
 
 interface ClusterParts {
   readonly markers: readonly MapMarker[];
   readonly toMarker: (marker: MapMarker) => L.Marker;
-  /** What a group of so many is called. */
-  readonly nameGroup: (count: number) => string;
+  /** What a group of so many is called, with how many of each state. */
+  readonly nameGroup: (count: number, states: readonly StateCount[]) => string;
+  /** Told which markers stand for themselves. */
+  readonly onAlone: (ids: readonly string[]) => void;
+}
+
+export interface StateCount {
+  readonly state: Freshness;
+  readonly count: number;
 }
 
 export class ClusterLayer extends L.LayerGroup {
@@ -48,27 +54,64 @@ export class ClusterLayer extends L.LayerGroup {
     this.#drawn = { bounds, zoom };
     this.clearLayers();
     const inView = this.#parts.markers.filter(({ latitude, longitude }) => bounds.contains([latitude, longitude]));
-    const groups = Map.groupBy(inView, (marker) => (zoom >= zoomApart ? marker.id : cellOf(map, marker, zoom)));
-    const isNamed = groups.size === inView.length && groups.size <= limits.mapNamesMax;
-    for (const group of groups.values()) {
-      const layer = this.#layerOf(map, group);
-      if (isNamed) nameMarker(layer, group[0]?.name);
-      this.addLayer(layer);
+    const groups = groupMarkers(inView, ({ latitude, longitude }) => map.project([latitude, longitude], zoom));
+    const isNamed = groups.length === inView.length && groups.length <= limits.mapNamesMax;
+    const alone: string[] = [];
+    for (const group of groups) {
+      if (group.markers.length > 1 && zoom < zoomApart) this.addLayer(this.#groupLayer(map, group));
+      else {
+        for (const { marker, x, y } of spread(group)) {
+          const { lat: latitude, lng: longitude } = map.unproject([x, y], zoom);
+          const layer = this.#parts.toMarker(group.markers.length === 1 ? marker : { ...marker, latitude, longitude });
+          if (isNamed) nameMarker(layer, marker.name);
+          this.addLayer(layer);
+          alone.push(marker.id);
+        }
+      }
     }
+    this.#parts.onAlone(alone);
   }
 
-  #layerOf(map: L.Map, group: readonly MapMarker[]): L.Marker {
-    const [first] = group as [MapMarker];
-    if (group.length === 1) return this.#parts.toMarker(first);
-    const bounds = L.latLngBounds(group.map(({ latitude, longitude }) => [latitude, longitude]));
+  #groupLayer(map: L.Map, { markers, x, y }: MarkerGroup): L.Marker {
+    const bounds = L.latLngBounds(markers.map(({ latitude, longitude }) => [latitude, longitude]));
+    const states = countStates(markers);
+    const ring = document.createElement('div');
+    ring.className = classes.ring ?? '';
+    ring.style.background = ringOf(states, markers.length);
     const count = document.createElement('span');
-    count.textContent = String(group.length);
-    const className = `${classes.cluster} ${classes[worst(group)]}`;
-    const size = group.length > 99 ? 44 : 36;
-    const icon = L.divIcon({ className, html: count, iconSize: [size, size] });
-    const marker = L.marker(bounds.getCenter(), { icon, title: this.#parts.nameGroup(group.length) });
+    count.textContent = String(markers.length);
+    ring.append(count);
+    const size = sizeOf(markers.length);
+    const icon = L.divIcon({ className: classes.cluster ?? '', html: ring, iconSize: [size, size] });
+    const title = this.#parts.nameGroup(markers.length, states);
+    const marker = L.marker(map.unproject([x, y], map.getZoom()), { icon, title, alt: title });
     return onPress(marker, () => map.fitBounds(bounds, { padding: [60, 60], maxZoom: zoomApart }));
   }
+}
+
+const order: readonly Freshness[] = ['fresh', 'late', 'silent', 'never'];
+const colors: Readonly<Record<Freshness, string>> = {
+  fresh: 'var(--d-good)',
+  late: 'color-mix(in srgb, var(--d-bad) 40%, var(--d-ground))',
+  silent: 'var(--d-bad)',
+  never: 'var(--d-quiet)',
+};
+
+function countStates(markers: readonly MapMarker[]): readonly StateCount[] {
+  return order
+    .map((state) => ({ state, count: markers.filter((marker) => (marker.state ?? 'never') === state).length }))
+    .filter(({ count }) => count > 0);
+}
+
+/** From the top on, as much of the way around as there are of each state. */
+function ringOf(states: readonly StateCount[], total: number): string {
+  let before = 0;
+  const parts = states.map(({ state, count }) => {
+    const from = before;
+    before += count / total;
+    return `${colors[state]} ${(from * 360).toFixed(1)}deg ${(before * 360).toFixed(1)}deg`;
+  });
+  return `conic-gradient(${parts.join(', ')})`;
 }
 
 /** A name beside a marker, as text. */
@@ -87,15 +130,4 @@ export function onPress(marker: L.Marker, act: () => void): L.Marker {
     if ((event as L.LeafletKeyboardEvent).originalEvent.key === 'Enter') act();
   });
   return marker;
-}
-
-function cellOf(map: L.Map, { latitude, longitude }: MapMarker, zoom: number): string {
-  const { x, y } = map.project([latitude, longitude], zoom);
-  return `${Math.floor(x / cellPixels)} ${Math.floor(y / cellPixels)}`;
-}
-
-const order: readonly Freshness[] = ['silent', 'late', 'fresh', 'never'];
-
-function worst(group: readonly MapMarker[]): Freshness {
-  return order.find((state) => group.some((marker) => marker.state === state)) ?? 'never';
 }

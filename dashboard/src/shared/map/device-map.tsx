@@ -1,40 +1,67 @@
-// Devices on a map: a marker for each that has a position, coloured by its state, with the last values at a press.
-import { useSilentSensors } from '../../api/alarms.ts';
+// Devices on a map: a marker for each that has a position, coloured by its state, with the last values at a press. By which
+// interval a device is usually heard is asked for those alone that stand for themselves in view; in a group of many, and
+// until it is known, fixed times count.
+import { useDebouncedCallback } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
 import type { Device } from '../../api/client.ts';
+import { deviceQuery } from '../../api/devices.ts';
+import { limits } from '../../limits.ts';
 import { useStrings } from '../../strings/strings.ts';
-import { useDays } from '../chart/use-days.ts';
-import { deviceState } from '../device/device-state.ts';
+import { intervalOf, useDays } from '../chart/use-days.ts';
+import { lastHeard } from '../device/device-state.ts';
+import { freshnessOf } from '../device/freshness.ts';
 import { freshnessWords } from '../device/state-dot.tsx';
 import { useNow } from '../page/use-now.ts';
 import { DevicePopup } from './device-popup.tsx';
 import type { MapMarker } from './map-marker.ts';
 import { MapView } from './map-view.tsx';
+import type { DevicePosition } from './placed-devices.ts';
 
 interface DeviceMapProps {
-  readonly devices: readonly Device[];
+  readonly devices: readonly DevicePosition[];
   readonly height: number | string;
 }
 
 export function DeviceMap({ devices, height }: DeviceMapProps) {
   const words = freshnessWords(useStrings().shared);
   const nowMs = useNow();
-  const silent = useSilentSensors();
-  const days = useDays(devices);
-  const markers = devices.flatMap((device): MapMarker[] => {
-    const { id, name, location } = device;
-    const { latitude, longitude } = location ?? {};
-    if (latitude === undefined || longitude === undefined) return [];
-    const state = deviceState(device, nowMs, { days, silent });
-    return [{ id, name: name || id, label: `${name || id}: ${words[state]}`, latitude, longitude, state }];
+  const [alone, setAlone] = useState<readonly string[]>([]);
+  const onAlone = useDebouncedCallback(setAlone, limits.scrollPauseMs);
+  const asked = useMemo(() => {
+    const shown = new Set(alone);
+    return devices.filter(({ id, heard }) => heard !== undefined && shown.has(id)).slice(0, limits.dayDevicesMax);
+  }, [devices, alone]);
+  const days = useDays(asked);
+  const markers = devices.map(({ id, name, latitude, longitude, heard }): MapMarker => {
+    const heardMs = heard === undefined ? undefined : Date.parse(heard);
+    const state = freshnessOf(heardMs, { nowMs, intervalMs: intervalOf(id, days) });
+    return { id, name: name || id, label: `${name || id}: ${words[state]}`, latitude, longitude, state };
   });
   return (
-    <MapView
-      markers={markers}
-      height={height}
-      renderPopup={(id) => {
-        const device = devices.find((one) => one.id === id);
-        return device === undefined ? null : <DevicePopup device={device} />;
-      }}
-    />
+    <MapView markers={markers} height={height} onAlone={onAlone} renderPopup={(id) => <Popup key={id} device={id} />} />
   );
+}
+
+/** Its values are read when it is pressed. */
+function Popup({ device }: { readonly device: string }) {
+  const { shared } = useStrings();
+  const { data } = useQuery(deviceQuery(device));
+  return data === undefined ? <p className="d-quiet">{shared.loading}</p> : <DevicePopup device={data} />;
+}
+
+/** As the map has them, of devices that are at hand. */
+export function positionsOf(devices: readonly Device[]): readonly DevicePosition[] {
+  return devices.flatMap(({ id, name, location, sensors }) => {
+    const { latitude, longitude } = location ?? {};
+    const heard = lastHeard(sensors);
+    if (latitude === undefined || longitude === undefined) return [];
+    return [
+      {
+        ...{ id, latitude, longitude },
+        ...(name === undefined ? {} : { name }),
+        ...(heard === undefined ? {} : { heard }),
+      },
+    ];
+  });
 }

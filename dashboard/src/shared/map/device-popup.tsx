@@ -23,7 +23,7 @@ export function DevicePopup({ device }: { readonly device: Device }) {
           <div key={sensor.id}>
             <dt>{sensor.name || sensor.id}</dt>
             <dd>
-              <Value value={sensor.last_value?.value} unit={sensor.unit} />
+              <Value value={sensor.last_value?.value} unit={sensor.unit} calib={sensor.calib} />
             </dd>
           </div>
         ))}

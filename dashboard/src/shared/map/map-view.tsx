@@ -9,10 +9,14 @@ import { createPortal } from 'react-dom';
 import 'leaflet/dist/leaflet.css';
 import { factsQuery } from '../../api/facts.ts';
 import { useStrings } from '../../strings/strings.ts';
-import { ClusterLayer, onPress } from './cluster-layer.ts';
+import { type ColorTokens, useColorTokens } from '../chart/color-tokens.ts';
+import { freshnessWords } from '../device/state-dot.tsx';
+import { toasts } from '../page/toasts.tsx';
+import { ClusterLayer, onPress, type StateCount } from './cluster-layer.ts';
 import { graticule } from './graticule.ts';
 import type { MapMarker } from './map-marker.ts';
 import classes from './map-view.module.css';
+import { askPosition, type OwnPosition, positionControl, positionLayer } from './own-position.ts';
 
 export interface MapViewProps {
   readonly markers: readonly MapMarker[];
@@ -22,8 +26,10 @@ export interface MapViewProps {
   readonly renderPopup?: (id: string) => ReactNode;
   /** Where given, markers can be dragged, and this hears where to. */
   readonly onMove?: (id: string, place: MapPlace) => void;
-  /** Where given, the ground can be pressed, and this hears where. */
-  readonly onPick?: (place: MapPlace) => void;
+  /** Where given, the ground can be pressed, and this hears where; so it does of one's own position. */
+  readonly onPick?: ((place: MapPlace) => void) | undefined;
+  /** Told which markers stand for themselves in view and around it. */
+  readonly onAlone?: (ids: readonly string[]) => void;
 }
 
 interface MapPlace {
@@ -44,7 +50,26 @@ export function MapView(props: MapViewProps) {
   const host = useRef<HTMLDivElement>(null);
   const map = useRef<L.Map>(undefined);
   const [open, setOpen] = useState<OpenPopup>();
-  const nameGroup = useEffectEvent((count: number) => shared.markers(count));
+  const tokens = useColorTokens();
+  const own = useRef<L.Layer>(undefined);
+  const nameGroup = useEffectEvent((count: number, states: readonly StateCount[]) => {
+    const said = states.map((one) => `${one.count} ${freshnessWords(shared)[one.state]}`);
+    return `${shared.markers(count)} (${said.join(', ')})`;
+  });
+  const alone = useEffectEvent((ids: readonly string[]) => props.onAlone?.(ids));
+  const showOwn = useEffectEvent(() =>
+    askPosition(
+      (place) => {
+        if (map.current === undefined) return;
+        own.current?.remove();
+        own.current = positionLayer(place, shared.ownPosition);
+        own.current.addTo(map.current);
+        map.current.setView([place.latitude, place.longitude], Math.max(map.current.getZoom(), zoomOfOwn(place)));
+        props.onPick?.(placeOf(L.latLng(place.latitude, place.longitude)));
+      },
+      (fault) => toasts.show({ text: shared.noPosition[fault], isBad: true }),
+    ),
+  );
   const toMarker = useEffectEvent((marker: MapMarker) =>
     toLeaflet(marker, { ...props, ...(renderPopup === undefined ? {} : { onOpen: () => openPopup(marker) }) }),
   );
@@ -63,12 +88,15 @@ export function MapView(props: MapViewProps) {
     const hasTiles = facts.tiles !== undefined;
     const made = L.map(host.current, { zoomControl: false, attributionControl: hasTiles, fadeAnimation: false });
     L.control.zoom({ position: 'topright', zoomInTitle: shared.zoomIn, zoomOutTitle: shared.zoomOut }).addTo(made);
+    positionControl(shared.useOwnPosition, () => showOwn()).addTo(made);
     made.attributionControl?.setPrefix(false);
     const { tiles } = facts;
     const ground =
       tiles === undefined ? graticule() : L.tileLayer(tiles.url, { attribution: textOnly(tiles.attribution) });
     ground.addTo(made);
     made.setView([15, 0], 3);
+    // Without them the lines of latitude stand alone, which are enough to go on.
+    if (!hasTiles) void addCoasts(made, tokens).catch(() => undefined);
     made.on('click', ({ latlng }) => pick(placeOf(latlng)));
     map.current = made;
     return () => {
@@ -76,7 +104,7 @@ export function MapView(props: MapViewProps) {
       map.current = undefined;
       setOpen(undefined);
     };
-  }, [facts, shared]);
+  }, [facts, shared, tokens]);
 
   const places = JSON.stringify(markers);
   // What is looked at stays as it is when values come; only other places move it.
@@ -87,7 +115,7 @@ export function MapView(props: MapViewProps) {
     if (!isMade || map.current === undefined || markers.length === 0) return;
     const bounds = L.latLngBounds(markers.map(({ latitude, longitude }) => [latitude, longitude]));
     map.current.fitBounds(bounds, { padding: [40, 40], maxZoom: 14, animate: false });
-  }, [ids, isMade, shared]);
+  }, [ids, isMade, shared, tokens]);
 
   const isMovable = props.onMove !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a map made anew needs its markers once more.
@@ -99,12 +127,13 @@ export function MapView(props: MapViewProps) {
       : new ClusterLayer({
           markers: list,
           toMarker: (marker) => toMarker(marker),
-          nameGroup: (count) => nameGroup(count),
+          nameGroup: (count, states) => nameGroup(count, states),
+          onAlone: (shown) => alone(shown),
         });
     layer.addTo(map.current);
     if (isMovable) keepInView(map.current, list);
     return () => void layer.remove();
-  }, [places, isMade, isMovable, shared]);
+  }, [places, isMade, isMovable, shared, tokens]);
 
   useEffect(() => {
     open?.popup.update();
@@ -116,6 +145,21 @@ export function MapView(props: MapViewProps) {
       {open !== undefined && createPortal(renderPopup?.(open.id), open.element)}
     </>
   );
+}
+
+/** They come after the markers, and lie under them. */
+async function addCoasts(map: L.Map, { ground, line, quiet }: ColorTokens): Promise<void> {
+  const { coastLayer } = await import('./coastlines.ts');
+  // The page may have been left meanwhile.
+  if (map.getPane('mapPane') === undefined) return;
+  map.createPane('coasts').style.zIndex = '250';
+  coastLayer({ land: ground, coast: quiet, border: line }, 'coasts').addTo(map);
+  map.getContainer().dataset['coasts'] = 'drawn';
+}
+
+/** So close that what is around is to be seen, but no closer than it is known. */
+function zoomOfOwn({ accuracyMetres }: OwnPosition): number {
+  return accuracyMetres > 5_000 ? 9 : accuracyMetres > 500 ? 12 : 15;
 }
 
 /** A marker whose place was typed may have gone out of the view; one that was dragged has not. */

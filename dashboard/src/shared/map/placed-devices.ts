@@ -1,6 +1,6 @@
-// The devices that have a position, page by page up to a bound; for the map of all, and for that of a filtered list.
+// The devices that have a position; for the map of all, and for that of a filtered list.
 import { queryOptions } from '@tanstack/react-query';
-import { api, callPage, type Device } from '../../api/client.ts';
+import { api, callPage, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
 
@@ -12,24 +12,23 @@ export interface DevicesQuestion {
   readonly order?: 'created' | '-created' | 'name' | '-name' | 'heard' | '-heard';
 }
 
-const pageRows = 1_000;
-const isPlaced = 'location.latitude>=-90';
+export type DevicePosition = Schemas['DevicePosition'];
 
-export function placedQuery(question: DevicesQuestion = {}) {
-  const { order: _, q, ...rest } = question;
-  return queryOptions({
-    queryKey: keys.deviceList({ placed: { ...rest, q } }),
-    refetchInterval: 30_000,
-    queryFn: () => readPlaced({ ...rest, q: q === undefined ? isPlaced : `${q};${isPlaced}` }),
-  });
+export interface PlacedDevices {
+  readonly devices: readonly DevicePosition[];
+  /** All that there are. */
+  readonly total: number;
 }
 
-async function readPlaced(question: DevicesQuestion): Promise<{ devices: readonly Device[]; total: number }> {
-  const devices: Device[] = [];
-  for (;;) {
-    const query = { ...question, limit: pageRows, offset: devices.length };
-    const { page, total } = await callPage(api.GET('/api/v2/devices', { params: { query } }));
-    devices.push(...page);
-    if (page.length < pageRows || devices.length >= Math.min(total, limits.mapDevicesMax)) return { devices, total };
-  }
+/** Up to a bound, in one answer that has no more than a map shows. */
+export function placedQuery({ order: _, ...question }: DevicesQuestion = {}) {
+  return queryOptions({
+    queryKey: keys.deviceList({ placed: question }),
+    refetchInterval: 30_000,
+    queryFn: async (): Promise<PlacedDevices> => {
+      const query = { ...question, limit: limits.mapDevicesMax, offset: 0 };
+      const { page, total } = await callPage(api.GET('/api/v2/device_positions', { params: { query } }));
+      return { devices: page, total };
+    },
+  });
 }

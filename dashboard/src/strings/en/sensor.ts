@@ -37,6 +37,14 @@ export const sensor = {
   count: 'Datapoints',
   statistics: 'The span in figures',
   means: (step: string) => `Means of ${step} each; the band reaches from the lowest to the highest value.`,
+  dayMeans: 'Means of each day; the band reaches from the lowest to the highest value.',
+  hourSums: 'Sum of each hour.',
+  daySums: 'Sum of each day.',
+  monthSums: 'Sum of each month.',
+  sums: 'Sums',
+  values: 'As measured',
+  sumsOrValues: 'Sums or values as they were measured',
+  sum: 'Total',
   every: 'Every datapoint.',
   future: (count: number, last: string) =>
     count === 1
@@ -54,7 +62,7 @@ export const sensor = {
   noNumbers: 'These values are no numbers; the newest first:',
   firings: (count: number) => counted(count, 'firing', 'firings'),
   rules: 'Notifications on this sensor',
-  zoomHint: 'Drag to zoom, double click to go back.',
+  zoomHint: 'Drag to zoom, double click for one step back.',
   zoomHintTouch: 'Two fingers zoom.',
   calibTitle: 'Calibrate',
   calibWords:

@@ -38,6 +38,14 @@ export const sensor: Strings['sensor'] = {
   count: 'Mesures',
   statistics: 'La période en chiffres',
   means: (step) => `Moyennes de ${step} ; la bande va de la plus basse à la plus haute valeur.`,
+  dayMeans: 'Moyennes de chaque jour ; la bande va de la plus basse à la plus haute valeur.',
+  hourSums: 'Somme de chaque heure.',
+  daySums: 'Somme de chaque jour.',
+  monthSums: 'Somme de chaque mois.',
+  sums: 'Sommes',
+  values: 'Mesures',
+  sumsOrValues: 'Sommes, ou valeurs telles qu’elles ont été mesurées',
+  sum: 'Total',
   every: 'Toutes les mesures.',
   future: (count, last) =>
     count < 2
@@ -56,7 +64,7 @@ export const sensor: Strings['sensor'] = {
   noNumbers: 'Ces valeurs ne sont pas des nombres ; la plus récente d’abord :',
   firings: (count) => countedInFrench(count, 'déclenchement', 'déclenchements'),
   rules: 'Notifications sur ce capteur',
-  zoomHint: 'Glissez pour agrandir, double-cliquez pour revenir.',
+  zoomHint: 'Glissez pour agrandir, double-cliquez pour revenir d’un pas.',
   zoomHintTouch: 'Deux doigts agrandissent.',
   calibTitle: 'Étalonner',
   calibWords:

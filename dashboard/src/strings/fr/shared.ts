@@ -35,7 +35,11 @@ export const shared: Strings['shared'] = {
   span30d: '30 j',
   span1y: '1 an',
   spanAll: 'Tout',
-  zoomBack: 'Annuler le zoom',
+  zoomBack: 'Un pas en arrière',
+  earlier: 'Plus tôt',
+  later: 'Plus tard',
+  fromTo: 'De – à',
+  showSpan: 'Afficher',
   noFigure: '–',
   more: (count) => `+${count}`,
   never: 'jamais',
@@ -51,6 +55,15 @@ export const shared: Strings['shared'] = {
   sparkline: (first, last) => `Dernier jour, de ${first} à ${last}`,
   map: 'Carte',
   markers: (count) => countedInFrench(count, 'appareil ici ; zoomer', 'appareils ici ; zoomer'),
+  useOwnPosition: 'Utiliser ma position',
+  ownPosition: 'Vous êtes ici',
+  noPosition: {
+    insecure:
+      'Les navigateurs ne disent où vous êtes qu’en HTTPS. Ouvrez cette page par une adresse en https://, ou touchez l’endroit sur la carte.',
+    refused:
+      'Le navigateur a pour consigne de ne pas dire où vous êtes. Autorisez-le dans ses réglages pour cette page.',
+    unknown: 'Le navigateur ne sait pas où vous êtes pour l’instant.',
+  },
   zoomIn: 'Agrandir',
   zoomOut: 'Réduire',
   takeAway: (name) => `Retirer ${name}`,

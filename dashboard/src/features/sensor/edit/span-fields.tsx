@@ -2,6 +2,7 @@
 import { Button, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { EditedSpan } from '../../../api/datapoint-edits.ts';
+import { localText } from '../../../shared/device/local-time.ts';
 import { useStrings } from '../../../strings/strings.ts';
 import classes from './edit.module.css';
 
@@ -73,12 +74,4 @@ function endOfSecond(ms: number): number {
 
 function textsOf(span: EditedSpan | undefined): Typed {
   return span === undefined ? { from: '', to: '' } : { from: localText(span.fromMs), to: localText(span.toMs) };
-}
-
-/** As such a field has it: `2026-01-15T12:00:00`, in local time. */
-function localText(ms: number): string {
-  const at = new Date(ms);
-  const two = (number: number) => String(number).padStart(2, '0');
-  const day = `${String(at.getFullYear()).padStart(4, '0')}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }

@@ -1,0 +1,4 @@
+// What vite.config.ts makes of Natural Earth.
+declare module 'virtual:coastlines' {
+  export const coastlines: { readonly land: readonly string[]; readonly borders: readonly string[] };
+}

@@ -1,0 +1,146 @@
+// The map and the list of devices in a browser, as they are on a phone and among many: groups with the shares of their
+// states, nothing over another, coasts without another host, one's own position; names, ages and filters in view; and one
+// request for the days of what is in view.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import {
+  assertAccessible,
+  assertFitsScreen,
+  becomes,
+  desktop,
+  launchBrowser,
+  phone,
+  signIn,
+  skip,
+  visit,
+} from '../support/dashboard.ts';
+import { buildWhereStale } from '../support/dashboard-build.ts';
+import { TestServer } from '../support/test-server.ts';
+
+const longName = 'North-eastern onion field behind the old pumping station';
+
+describe('in a browser, the map and the list of devices', { skip }, () => {
+  let server: TestServer;
+  let browser: Browser;
+
+  before(async () => {
+    buildWhereStale();
+    server = await TestServer.start();
+    browser = await launchBrowser();
+    const nowMs = server.clock.now();
+    for (let n = 0; n < 60; n += 1) {
+      // Most of them so near to each other that their groups would touch.
+      const location = { latitude: 14 + (n % 8) * 0.9, longitude: -17 + Math.floor(n / 8) * 0.9 };
+      const json = {
+        id: `station-${n}`,
+        name: n === 59 ? longName : `Station ${n}`,
+        sensors: [{ id: 'TC', unit: '°C' }],
+        location,
+      };
+      await server.call('owner', 'POST', '/devices', { json });
+      const hoursAgo = n % 3 === 0 ? 30 : 0.1;
+      if (n % 6 === 5) continue;
+      const timestamp = new Date(nowMs - hoursAgo * 3_600_000).toISOString();
+      await server.call('owner', 'POST', `/devices/station-${n}/sensors/TC/values`, { json: { value: n, timestamp } });
+    }
+    await server.running.idle();
+  });
+  after(async () => {
+    await browser.close();
+    await server.stop();
+  });
+
+  const groups = (page: Page) => page.locator('.leaflet-marker-icon[title*="devices here"]');
+
+  for (const [screen, options] of Object.entries({ 'a desktop': desktop, 'a phone': phone })) {
+    test(`a group says how many of it are in which state, and no marker lies over another, on ${screen}`, async () => {
+      await visit({ browser, server, options }, async (page) => {
+        await signIn(page, 'owner', '/map');
+        await groups(page).first().waitFor();
+        const titles = await groups(page).evaluateAll((found) => found.map((one) => one.getAttribute('title') ?? ''));
+        assert.ok(
+          titles.some((title) => /\(\d+ fresh, \d+ silent/.test(title)),
+          titles.join('\n'),
+        );
+        const rings = await groups(page).evaluateAll((found) =>
+          found.map((one) => one.firstElementChild?.getAttribute('style') ?? ''),
+        );
+        assert.ok(
+          rings.every((ring) => ring.includes('conic-gradient')),
+          rings.join('\n'),
+        );
+        const boxes = await page.locator('.leaflet-marker-icon[tabindex]').evaluateAll((found) =>
+          found.map((one) => {
+            const { x, y, width } = one.getBoundingClientRect();
+            return { x: x + width / 2, y: y + width / 2, radius: width / 2 };
+          }),
+        );
+        for (const [at, one] of boxes.entries()) {
+          for (const other of boxes.slice(at + 1)) {
+            const apart = Math.hypot(one.x - other.x, one.y - other.y);
+            assert.ok(apart >= one.radius + other.radius - 1, JSON.stringify([one, other]));
+          }
+        }
+        await assertAccessible(page);
+        await assertFitsScreen(page);
+      });
+    });
+
+    test(`has coasts of its own and asks for positions alone, in one small answer, on ${screen}`, async () => {
+      await visit({ browser, server, options }, async (page) => {
+        const asked: string[] = [];
+        page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+        await signIn(page, 'owner', '/map');
+        await page.locator('[data-coasts=drawn]').waitFor();
+        await groups(page).first().waitFor();
+        assert.equal(asked.filter((path) => path === '/api/v2/device_positions').length, 1);
+        assert.equal(asked.filter((path) => path === '/api/v2/devices').length, 0);
+      });
+    });
+
+    test(`shows names, ages and filters without a move to the side, on ${screen}`, async () => {
+      await visit({ browser, server, options }, async (page) => {
+        const days: string[] = [];
+        page.on('request', (request) => {
+          if (request.url().includes('/api/v2/sensors_data')) days.push(request.url());
+        });
+        await signIn(page, 'owner');
+        const row = page.getByRole('link').filter({ hasText: longName });
+        await row.waitFor();
+        const name = row.getByText(longName, { exact: true });
+        const { shown, whole } = (await name.evaluate((one) => ({
+          shown: one.clientHeight,
+          whole: one.scrollHeight,
+        }))) as { shown: number; whole: number };
+        assert.ok(whole <= shown + 1, `${whole} of ${shown}`);
+        const heard = page.getByRole('link').filter({ hasText: 'Station 58' });
+        assert.equal(await heard.getByText('6 min ago').isVisible(), true);
+        for (const label of ['Mine', 'Gateway']) {
+          const box = await page
+            .getByRole('group', { name: 'Filters' })
+            .getByText(label, { exact: true })
+            .boundingBox();
+          assert.ok(box !== null && box.x >= 0 && box.x + box.width <= options.viewport.width, label);
+        }
+        await becomes(page, `document.querySelectorAll('main svg path').length > 5`);
+        assert.equal(days.length, 1);
+        await assertAccessible(page);
+        await assertFitsScreen(page);
+      });
+    });
+  }
+
+  test('goes to where one is, and says in plain words why it cannot over plain HTTP', async () => {
+    const options = { ...desktop, permissions: ['geolocation'], geolocation: { latitude: 16.03, longitude: -16.49 } };
+    await visit({ browser, server, options }, async (page) => {
+      await signIn(page, 'owner', '/map');
+      await groups(page).first().waitFor();
+      await page.getByRole('button', { name: 'Use my position' }).click();
+      await page.getByTitle('You are here').waitFor();
+      await page.evaluate(`Object.defineProperty(window, 'isSecureContext', { value: false })`);
+      await page.getByRole('button', { name: 'Use my position' }).click();
+      await page.getByText('only over HTTPS').waitFor();
+    });
+  });
+});
