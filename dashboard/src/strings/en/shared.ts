@@ -15,6 +15,8 @@ export const shared = {
     'This is the address of the machine itself, because you came by one that works here alone. If others use another one, an operator sets DUNDUN_BASE_URL.',
   copyByHand: 'Copy this by hand: the browser refuses',
   optional: 'optional',
+  moreFields: 'More fields',
+  fewerFields: 'Fewer fields',
   none: 'none',
   id: 'Id',
   name: 'Name',

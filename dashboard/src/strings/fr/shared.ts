@@ -15,6 +15,8 @@ export const shared: Strings['shared'] = {
   addressGuessed:
     'C’est l’adresse de la machine elle-même, car vous êtes venu par une adresse qui ne vaut qu’ici. Si d’autres en utilisent une autre, un opérateur règle DUNDUN_BASE_URL.',
   copyByHand: 'À copier à la main : le navigateur refuse',
+  moreFields: 'Plus de champs',
+  fewerFields: 'Moins de champs',
   optional: 'facultatif',
   none: 'aucun',
   id: 'Identifiant',
