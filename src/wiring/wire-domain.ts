@@ -64,7 +64,7 @@ import { TokenKeys } from '../http/sign-in/token-keys.ts';
 import { Tokens } from '../http/sign-in/tokens.ts';
 import { wireAccountMails } from './wire-account-mails.ts';
 import { wireAccounts } from './wire-accounts.ts';
-import { wireRules } from './wire-rules.ts';
+import { linkOrigin, wireRules } from './wire-rules.ts';
 import { wireSharedBudgets } from './wire-shared-budgets.ts';
 
 interface Overrides {
@@ -283,7 +283,7 @@ export async function wireDomain(parts: {
       ids,
       clock,
       ruleChanges: new AnnouncedRuleChanges({ ruleChanges: rules.watcher, coordination }),
-      dryRun: new DryRun({ ...known, series }),
+      dryRun: new DryRun({ ...known, series, origin: linkOrigin(config) }),
     }),
     tokens: new Tokens({ keys: tokenKeys, clock: clocks.forExpiry }),
     ...accountServices,

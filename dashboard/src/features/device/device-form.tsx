@@ -5,6 +5,7 @@ import { Autocomplete, Checkbox, NumberInput, Stack, Textarea, TextInput } from 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiProblem } from '../../api/api-problem.ts';
 import { api, call, type Device } from '../../api/client.ts';
+import { domainsQuery } from '../../api/domains.ts';
 import { gatewayChoicesQuery } from '../../api/gateways.ts';
 import { keys } from '../../api/query-keys.ts';
 import type { Rights } from '../../api/rights.ts';
@@ -88,12 +89,7 @@ function Fields({ device, rights, onClose }: DeviceFormProps) {
       <Stack gap="md">
         {form.problem !== undefined && <ProblemNotice error={form.problem} />}
         <TextInput data-autofocus label={shared.name} maxLength={256} {...form.field('name')} />
-        <TextInput
-          label={words.domain}
-          description={words.domainMeans}
-          placeholder={words.domainExample}
-          {...form.field('domain')}
-        />
+        <DomainInput form={form} />
         <GatewayInput form={form} />
         <Checkbox
           label={words.deployed}
@@ -144,6 +140,25 @@ function Fields({ device, rights, onClose }: DeviceFormProps) {
         <FormButtons submit={shared.save} isSending={form.isSending} onCancel={onClose} />
       </Stack>
     </form>
+  );
+}
+
+/** The domains in use, to choose from; any other may be typed. */
+function DomainInput({ form }: { readonly form: Form<Values> }) {
+  const { device: words } = useStrings();
+  const { data = [] } = useQuery(domainsQuery);
+  return (
+    <Autocomplete
+      label={words.domain}
+      description={words.domainMeans}
+      placeholder={words.domainExample}
+      data={data}
+      limit={limits.completionsMax}
+      value={form.values.domain}
+      onChange={(domain) => form.set('domain', domain)}
+      error={form.errorOf('domain')}
+      autoComplete="off"
+    />
   );
 }
 

@@ -6,6 +6,7 @@ import type { Strings } from '../../strings/catalogue.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { type ChosenFile, type Encoding, encodings } from './chosen-file.ts';
 import type { ImportAnswer, ImportSettings } from './import-call.ts';
+import classes from './imports.module.css';
 import { MissingDevice } from './missing-device.tsx';
 
 export interface ReadingFieldsProps {
@@ -49,6 +50,7 @@ export function ReadingFields(props: ReadingFieldsProps) {
             {imports.found}: {foundWords(found, imports)}
           </Text>
         )}
+        <SkippedLines head={props.chosen.head} skip={found?.skip ?? 0} />
         <Button variant="subtle" size="compact-sm" ml={-8} onClick={toggle} aria-expanded={isOpen}>
           {imports.readOtherwise}
         </Button>
@@ -70,7 +72,26 @@ function foundWords(found: ImportAnswer['file'], imports: Strings['imports']): s
     ...(decimal === undefined ? [] : [decimal === 'comma' ? imports.decimalComma : imports.decimalPoint]),
     ...(header === undefined ? [] : [header ? imports.header : imports.noHeader]),
     ...(times === undefined ? [] : [imports.times(times)]),
+    ...(found.skip === undefined || found.skip === 0 ? [] : [imports.skipped(found.skip)]),
   ].join(', ');
+}
+
+const skippedShownMax = 20;
+
+/** What loggers write before their table, to be looked at: nothing is left out in silence. */
+function SkippedLines({ head, skip }: { readonly head: string; readonly skip: number }) {
+  const { imports } = useStrings();
+  if (skip === 0) return null;
+  const lines = head.split(/\r?\n/, Math.min(skip, skippedShownMax));
+  return (
+    <figure className={classes.skipped}>
+      <Text component="figcaption" fz="sm">
+        {imports.skippedTitle}
+      </Text>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must scroll by keys as well. */}
+      <pre tabIndex={0}>{lines.join('\n') + (skip > skippedShownMax ? '\n…' : '')}</pre>
+    </figure>
+  );
 }
 
 function Otherwise({ chosen, settings, change, onEncoding }: ReadingFieldsProps) {
@@ -100,6 +121,13 @@ function Otherwise({ chosen, settings, change, onEncoding }: ReadingFieldsProps)
             label={imports.headerLine}
             data={[auto, { value: 'true', label: imports.headerTrue }, { value: 'false', label: imports.headerFalse }]}
             {...choice('header')}
+          />
+          <TextInput
+            label={imports.skip}
+            placeholder={imports.skipExample}
+            inputMode="numeric"
+            value={settings.skip}
+            onChange={(event) => change({ skip: event.currentTarget.value })}
           />
         </>
       )}

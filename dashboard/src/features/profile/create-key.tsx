@@ -148,19 +148,19 @@ function Fields({ isAdmin, onMade, onCancel }: FieldsProps) {
           </Checkbox.Group>
         )}
         <MoreFields isNeeded={form.isRefused}>
-        <TagsInput
-          label={profile.keyDevices}
-          description={profile.keyDevicesMeans}
-          value={[...form.values.devices]}
-          onChange={(devices) => form.set('devices', devices)}
-          error={form.errorOf('devices')}
-        />
-        <TextInput
-          type="date"
-          label={profile.keyExpires}
-          description={profile.keyExpiresMeans}
-          {...form.field('expires')}
-        />
+          <TagsInput
+            label={profile.keyDevices}
+            description={profile.keyDevicesMeans}
+            value={[...form.values.devices]}
+            onChange={(devices) => form.set('devices', devices)}
+            error={form.errorOf('devices')}
+          />
+          <TextInput
+            type="date"
+            label={profile.keyExpires}
+            description={profile.keyExpiresMeans}
+            {...form.field('expires')}
+          />
         </MoreFields>
         <FormButtons submit={profile.keySubmit} isSending={form.isSending} onCancel={onCancel} />
       </Stack>

@@ -13,7 +13,12 @@ export interface DeviceInputProps extends Omit<AutocompleteProps, 'data' | 'valu
 
 export function DeviceInput({ value, onChange, ...input }: DeviceInputProps) {
   const [asked] = useDebouncedValue(value.trim(), limits.searchPauseMs);
-  const query = { ...(asked === '' ? {} : { search: asked }), limit: limits.completionsMax, offset: 0 };
+  const query = {
+    ...(asked === '' ? {} : { search: asked }),
+    order: 'natural' as const,
+    limit: limits.completionsMax,
+    offset: 0,
+  };
   const { data = [] } = useQuery({
     queryKey: keys.deviceList({ complete: query }),
     queryFn: () => call(api.GET('/api/v2/devices', { params: { query } })),

@@ -20,6 +20,7 @@ import * as sharesOfRecords from './0032-shares-of-records.ts';
 import * as accountLinks from './0033-account-links.ts';
 import * as formerIds from './0034-former-ids.ts';
 import * as formerSensorIds from './0035-former-sensor-ids.ts';
+import * as messageOccasions from './0036-message-occasions.ts';
 import * as ground from './earlier/0001-ground.ts';
 import * as mqttSessions from './earlier/0002-mqtt-sessions.ts';
 import * as usersAndKeys from './earlier/0003-users-and-keys.ts';
@@ -71,4 +72,5 @@ export const migrations: Record<string, Migration> = {
   '0030-actuator-settings': actuatorSettings,
   '0034-former-ids': formerIds,
   '0035-former-sensor-ids': formerSensorIds,
+  '0036-message-occasions': messageOccasions,
 };

@@ -5,10 +5,12 @@ import * as registry from './0001-registry.ts';
 import * as log from './0002-log.ts';
 import * as mqtt from './0003-mqtt.ts';
 import * as formerIds from './0004-former-ids.ts';
+import * as messageOccasions from './0005-message-occasions.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-registry': registry,
   '0002-log': log,
   '0003-mqtt': mqtt,
   '0004-former-ids': formerIds,
+  '0005-message-occasions': messageOccasions,
 };
