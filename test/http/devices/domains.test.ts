@@ -19,8 +19,8 @@ before(async () => {
     { as: 'stranger', json: { id: 'theirs', domain: 'secret' } },
   ];
   for (const { as, json } of devices) await make(server, { as, call: 'POST /devices', json, expect: 204 });
-  const share = { username: 'sharer', scopes: ['devices:view'] };
-  await make(server, { as: 'owner', call: 'POST /devices/shared/shares', json: share, expect: 204 });
+  const share = { scopes: ['device:view'] };
+  await make(server, { as: 'owner', call: 'PUT /devices/shared/shares/sharer', json: share, expect: 204 });
 });
 after(() => server.stop());
 

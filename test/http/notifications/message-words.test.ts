@@ -29,7 +29,7 @@ after(async () => {
   await provider.stop();
 });
 
-const every = '{device} ({device_id}): {sensor} {id} {value} {unit} ${TC} {time} {link} {nothing} {constructor}';
+const every = `{device} ({device_id}): {sensor} {id} {value} {unit} $\{TC} {time} {link} {nothing} {constructor}`;
 
 async function addRule(device: string, action: object, more: object = {}): Promise<string> {
   const condition = { devices: [device], sensors: ['TC'], expression: 'TC<40' };

@@ -3,6 +3,7 @@
 import { Switch, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Age } from '../../../shared/device/age.tsx';
+import { reasonWords } from '../../../shared/message-reason.ts';
 import { useNow } from '../../../shared/page/use-now.ts';
 import type { Strings } from '../../../strings/catalogue.ts';
 import { useStrings } from '../../../strings/strings.ts';
@@ -45,12 +46,14 @@ export function NextPossible({ rule }: { readonly rule: Rule }) {
 }
 
 export function Failure({ rule }: { readonly rule: Rule }) {
-  const { notifications } = useStrings();
+  const strings = useStrings();
+  const { notifications } = strings;
   if (!isFailing(rule)) return null;
   const reason = rule.last_failure_reason ?? String(rule.last_failure_code ?? '');
   return (
     <Text className={classes.failure} component="div">
-      {notifications.failed} <Age at={rule.last_failure} />: {reason}. <b>{adviceOn(reason, notifications)}</b>
+      {notifications.failed} <Age at={rule.last_failure} />: {reasonWords(reason, strings)}.{' '}
+      <b>{adviceOn(reason, notifications)}</b>
     </Text>
   );
 }
