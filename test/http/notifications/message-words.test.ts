@@ -72,7 +72,7 @@ test('a dry run says the same words', async () => {
     condition: { devices: ['field-3'], sensors: ['TC'], expression: 'TC==12' },
     action: { usernames: ['owner'], channels: ['none'], message: '{device}: {value} {unit}, {link}' },
   };
-  const { body } = await make(server, { as: 'owner', call: 'POST /notifications/dry-run', json, expect: 200 });
+  const { body } = await make(server, { as: 'owner', call: 'POST /notifications/test', json, expect: 200 });
   assert.deepEqual(
     body.firings.map(({ message }: { readonly message: string }) => message),
     [`Field 3: 12 °C, ${link}`],

@@ -7,7 +7,8 @@ export const clients: Strings['clients'] = {
   list: 'Clientes MQTT',
   find: 'Buscar por id, propietario o dirección',
   empty: 'Todavía no hay clientes MQTT.',
-  emptyWords: 'Un dispositivo o una pasarela que se conecta por MQTT con su cuenta aparece aquí, y se queda mientras se guarda su sesión.',
+  emptyWords:
+    'Un dispositivo o una pasarela que se conecta por MQTT con su cuenta aparece aquí, y se queda mientras se guarda su sesión.',
   nothingFits: 'Ningún cliente coincide.',
   nothingFitsWords: 'Busque una parte de su id, de su propietario o de su dirección.',
   showAll: 'Mostrar todos los clientes',

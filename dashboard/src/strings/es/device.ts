@@ -9,7 +9,8 @@ export const device: Strings['device'] = {
   copyId: 'Copiar el id',
   gateway: (id) => `Pasarela ${id}`,
   ownedBy: (owner) => `Propiedad de ${owner}`,
-  visibilityChanged: (isPublic) => (isPublic ? 'Ahora es público: todos lo ven, con sus valores.' : 'Ahora es privado.'),
+  visibilityChanged: (isPublic) =>
+    isPublic ? 'Ahora es público: todos lo ven, con sus valores.' : 'Ahora es privado.',
   guestIsPublic: 'Lo que no es de nadie es público.',
   share: 'Compartir',
   copyLink: 'Copiar la dirección',
@@ -53,7 +54,8 @@ export const device: Strings['device'] = {
   metaJson: 'Otros datos, en JSON',
   metaJsonMeans: 'Campos que leen los programas, como objeto JSON.',
   metaWrong: 'Esto no es un objeto JSON como {"crop": "onion"}.',
-  ownerMeans: 'Al entregarlo, el nuevo propietario recibe todos los derechos, y el anterior no conserva más que lo que se comparta.',
+  ownerMeans:
+    'Al entregarlo, el nuevo propietario recibe todos los derechos, y el anterior no conserva más que lo que se comparta.',
   ownerMissing: 'Tiene que ser de alguien.',
   created: 'Creado',
   modified: 'Último cambio o señal',
@@ -67,7 +69,8 @@ export const device: Strings['device'] = {
   jointChoose: 'Sensores del gráfico',
   jointNothing: 'Elija un sensor para dibujarlo.',
   jointEmpty: 'Ningún número en este periodo.',
-  future: 'Con fecha futura, y por eso en ningún periodo que termine ahora; probablemente está mal un reloj o una zona horaria:',
+  future:
+    'Con fecha futura, y por eso en ningún periodo que termine ahora; probablemente está mal un reloj o una zona horaria:',
   futureOf: (sensor, count) => `${sensor} (${countedInSpanish(count, 'medida', 'medidas')})`,
   place: 'Lugar',
   placeNone: 'Todavía no tiene lugar en el mapa.',
@@ -98,11 +101,13 @@ export const device: Strings['device'] = {
   delivered: 'entregado',
   deliveredMeans: 'Se entregó a la conexión del dispositivo o de su pasarela.',
   notDelivered: 'no entregado',
-  notDeliveredMeans: 'El dispositivo o su pasarela no estaba conectado. La pasarela lo recibe cuando vuelva, si no es demasiado viejo.',
+  notDeliveredMeans:
+    'El dispositivo o su pasarela no estaba conectado. La pasarela lo recibe cuando vuelva, si no es demasiado viejo.',
   kind: 'Tipo',
   valueType: 'Tipo de valor',
   validFor: 'Válido durante (segundos)',
-  validForMeans: 'Qué edad puede tener un valor que se da a su pasarela cuando vuelve. Vacío: una hora; 0: no se da ninguno.',
+  validForMeans:
+    'Qué edad puede tener un valor que se da a su pasarela cuando vuelve. Vacío: una hora; 0: no se da ninguno.',
   validForWrong: 'Un número entero de segundos, o nada.',
   typeBool: 'encendido o apagado',
   typeNumber: 'número',
@@ -155,9 +160,11 @@ export const device: Strings['device'] = {
   explainProject: (id) => `el proyecto ${id}`,
   explainOwnerWord: 'El propietario',
   explainBoth: (username, by) => `El dispositivo es público, y ${by} lo compartió con ${username}, que puede:`,
-  explainNothing: (username) => `${username} no puede verlo: el dispositivo es privado y no se comparte con ${username}.`,
+  explainNothing: (username) =>
+    `${username} no puede verlo: el dispositivo es privado y no se comparte con ${username}.`,
   keys: 'Claves',
-  keysWords: 'Una clave es para una máquina: abre solo este dispositivo, con los derechos elegidos aquí, y se puede revocar en cualquier momento.',
+  keysWords:
+    'Una clave es para una máquina: abre solo este dispositivo, con los derechos elegidos aquí, y se puede revocar en cualquier momento.',
   keysNone: 'Todavía no hay clave para este dispositivo.',
   keysSignIn: 'Inicie sesión para crear claves.',
   keyName: 'Para qué es',
@@ -188,7 +195,8 @@ export const device: Strings['device'] = {
   dropsWhy: 'Por qué',
   dropsWhen: 'Cuándo',
   activity: 'Actividad',
-  activityWords: 'Lo más reciente primero: el último valor de cada sensor, lo que hicieron sus notificaciones, claves, descartes; y lo que se ajusta mientras esta página está abierta.',
+  activityWords:
+    'Lo más reciente primero: el último valor de cada sensor, lo que hicieron sus notificaciones, claves, descartes; y lo que se ajusta mientras esta página está abierta.',
   hadValue: (sensor, value) => `${sensor}: ${value}`,
   wasSet: (actuator, value) => `${actuator} se puso a ${value}`,
   wasDropped: (reason) => `Se descartó un mensaje: ${reason}`,

@@ -31,7 +31,8 @@ export const devices: Strings['devices'] = {
   clearAll: 'Mostrar todos los dispositivos',
   onMap: 'Mapa',
   asList: 'Lista',
-  idMeans: 'Cómo se llama el dispositivo a sí mismo cuando envía. Letras, cifras, guiones; no se puede cambiar después.',
+  idMeans:
+    'Cómo se llama el dispositivo a sí mismo cuando envía. Letras, cifras, guiones; no se puede cambiar después.',
   idExample: 'campo-3',
   nameMeans: 'Cómo lo llaman las personas.',
   nameExample: 'Campo 3, mitad de arriba',

@@ -4,7 +4,8 @@ import { countedInSpanish } from '../plural.ts';
 export const imports: Strings['imports'] = {
   title: 'Importar y exportar',
   importTitle: 'Traer un archivo',
-  importWords: 'Historial de un registrador o de otro servicio: CSV, NDJSON o JSON. No se guarda nada antes de que usted lo haya visto.',
+  importWords:
+    'Historial de un registrador o de otro servicio: CSV, NDJSON o JSON. No se guarda nada antes de que usted lo haya visto.',
   drop: 'Suelte un archivo aquí',
   choose: 'o elija uno',
   dropMeans: 'CSV, TSV, texto, NDJSON o JSON, de cualquier tamaño: se envía por partes.',
@@ -65,7 +66,8 @@ export const imports: Strings['imports'] = {
   createSensorsWill: (names) => `Se crearán: ${names}.`,
   duplicates: 'Valores que ya están',
   duplicatesSkip: 'Omitirlos',
-  duplicatesSkipMeans: 'El mismo valor del mismo sensor a la misma hora se guarda una vez. Un archivo se puede enviar de nuevo.',
+  duplicatesSkipMeans:
+    'El mismo valor del mismo sensor a la misma hora se guarda una vez. Un archivo se puede enviar de nuevo.',
   duplicatesKeep: 'Guardarlos otra vez',
   check: 'Comprobar todo el archivo',
   start: 'Importar',
@@ -109,19 +111,24 @@ export const imports: Strings['imports'] = {
   skipExample: 'como se encontró',
   skippedTitle: 'Omitido, antes de la tabla',
   says: {
-    'day-first': ({ format }) => `Las horas se leen como ${format}, el día primero. Si el mes va primero, diga cómo están escritas.`,
-    utc: () => 'Las horas no nombran zona y se leen como UTC. Si las mostraba un reloj de pared, elija su zona horaria.',
+    'day-first': ({ format }) =>
+      `Las horas se leen como ${format}, el día primero. Si el mes va primero, diga cómo están escritas.`,
+    utc: () =>
+      'Las horas no nombran zona y se leen como UTC. Si las mostraba un reloj de pared, elija su zona horaria.',
     'other-unit': ({ column, sensor, unit }) => `La columna ${column} va al sensor ${sensor}, cuya unidad es ${unit}.`,
     'missing-sensors': ({ device, sensors }) =>
       `${device} no tiene sensor ${sensors}. Haga crear los sensores que faltan, o diga que la columna es otro sensor o se omite.`,
     'no-time-column': () => 'Ninguna columna es la hora. Elíjala en «Columnas».',
-    'times-unknown': ({ text }) => `Las horas están escritas de una manera desconocida: ${text}. Diga cómo están escritas.`,
+    'times-unknown': ({ text }) =>
+      `Las horas están escritas de una manera desconocida: ${text}. Diga cómo están escritas.`,
     'no-value-column': () => 'Ninguna columna tiene valores. Elija una en «Columnas».',
     'no-sensor-named': () => 'Nada dice de qué sensor son los valores. Elija la columna que lo nombra.',
-    'no-device-named': () => 'Nada dice de qué dispositivo son los valores. Nómbrelo arriba, o elija la columna que lo nombra.',
+    'no-device-named': () =>
+      'Nada dice de qué dispositivo son los valores. Nómbrelo arriba, o elija la columna que lo nombra.',
     fields: ({ fields, columns }) => `La línea tiene ${fields} campos, y hay ${columns} columnas.`,
     'no-time': () => 'La línea no tiene hora.',
-    'time-format': ({ text, format }) => (format === '' ? `${text} no es una hora conocida.` : `${text} no es una hora como ${format}.`),
+    'time-format': ({ text, format }) =>
+      format === '' ? `${text} no es una hora conocida.` : `${text} no es una hora como ${format}.`,
     'no-device': () => 'La línea no nombra ningún dispositivo.',
     'no-sensor': () => 'La línea no nombra ningún sensor.',
     id: ({ text }) => `${text} no puede ser un id: sin espacios, barras, + ni #.`,

@@ -14,7 +14,8 @@ export const notifications: Strings['notifications'] = {
   saved: 'Guardado.',
   removed: (name) => `${name} está borrada.`,
   empty: 'Todavía no hay notificaciones.',
-  emptyWords: 'Una notificación le avisa cuando un valor pasa un límite o un sensor calla: una helada, un depósito lleno, una pila agotada. Se prueba con su historial antes de activarla.',
+  emptyWords:
+    'Una notificación le avisa cuando un valor pasa un límite o un sensor calla: una helada, un depósito lleno, una pila agotada. Se prueba con su historial antes de activarla.',
   emptyNext: 'Crear la primera',
   rule: 'Notificación',
   state: 'Estado',
@@ -95,7 +96,15 @@ export const notifications: Strings['notifications'] = {
   nobody: 'nadie todavía',
   ways: 'Vías de aviso',
   noWay: 'ninguna vía todavía',
-  channels: { email: 'correo', sms: 'SMS', voice: 'llamada', telegram: 'Telegram', twitter: 'X', webhook: 'webhook', none: 'solo registrar' },
+  channels: {
+    email: 'correo',
+    sms: 'SMS',
+    voice: 'llamada',
+    telegram: 'Telegram',
+    twitter: 'X',
+    webhook: 'webhook',
+    none: 'solo registrar',
+  },
   channelMeans: {
     email: 'Al correo electrónico del perfil.',
     sms: 'A los números de teléfono del perfil.',
@@ -162,7 +171,8 @@ export const notifications: Strings['notifications'] = {
   replay: 'Lo que habría hecho',
   replaySpan: 'Hasta cuándo atrás',
   days: (days) => countedInSpanish(days, 'día', 'días'),
-  overTheLast: (days) => (days === 1 ? 'En el último día esto habría enviado' : `En los últimos ${days} días esto habría enviado`),
+  overTheLast: (days) =>
+    days === 1 ? 'En el último día esto habría enviado' : `En los últimos ${days} días esto habría enviado`,
   messages: (count) => countedInSpanish(count, 'mensaje', 'mensajes'),
   settings: (count) => countedInSpanish(count, 'ajuste', 'ajustes'),
   firings: (count) => `Se habría disparado ${countedInSpanish(count, 'vez', 'veces')}.`,

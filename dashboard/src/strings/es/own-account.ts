@@ -2,7 +2,8 @@ import type { Strings } from '../catalogue.ts';
 
 export const ownAccount: Strings['ownAccount'] = {
   everything: 'Todo lo que tiene',
-  everythingWords: 'Un archivo ZIP con su perfil, dispositivos, pasarelas, proyectos, notificaciones, mensajes y permisos en JSON, y todos los valores de sus dispositivos en CSV. Sin contraseñas ni claves.',
+  everythingWords:
+    'Un archivo ZIP con su perfil, dispositivos, pasarelas, proyectos, notificaciones, mensajes y permisos en JSON, y todos los valores de sus dispositivos en CSV. Sin contraseñas ni claves.',
   download: 'Descargar todo lo que tiene',
   soFar: (size) => `${size} hasta ahora …`,
   saved: (file) => `${file} está guardado.`,

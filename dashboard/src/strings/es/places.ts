@@ -8,5 +8,7 @@ export const places: Strings['places'] = {
   toDevices: 'A los dispositivos',
   legend: 'Qué dicen los colores',
   count: (shown, total) =>
-    shown < total ? `${countedInSpanish(shown, 'dispositivo', 'dispositivos')} de ${total} con posición` : `${countedInSpanish(shown, 'dispositivo', 'dispositivos')} con posición`,
+    shown < total
+      ? `${countedInSpanish(shown, 'dispositivo', 'dispositivos')} de ${total} con posición`
+      : `${countedInSpanish(shown, 'dispositivo', 'dispositivos')} con posición`,
 };

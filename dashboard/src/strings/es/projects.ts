@@ -5,7 +5,8 @@ export const projects: Strings['projects'] = {
   title: 'Proyectos',
   count: (count) => countedInSpanish(count, 'proyecto', 'proyectos'),
   empty: 'Todavía no hay proyectos.',
-  emptyWords: 'Un proyecto reúne dispositivos que se miran juntos: un campo, un edificio, un ensayo. Los dibuja en un gráfico y un mapa.',
+  emptyWords:
+    'Un proyecto reúne dispositivos que se miran juntos: un campo, un edificio, un ensayo. Los dibuja en un gráfico y un mapa.',
   emptyNext: 'Crear el primero',
   create: 'Nuevo proyecto',
   createSubmit: 'Crear proyecto',
@@ -24,7 +25,8 @@ export const projects: Strings['projects'] = {
   chartEmpty: 'No hay valores en este tiempo. Elija otros sensores o un tiempo más largo.',
   span: 'Hasta cuándo atrás',
   days: (days) => (days === 365 ? '1 año' : countedInSpanish(days, 'día', 'días')),
-  holds: (devices, gateways) => `${countedInSpanish(devices, 'dispositivo', 'dispositivos')}, ${countedInSpanish(gateways, 'pasarela', 'pasarelas')}`,
+  holds: (devices, gateways) =>
+    `${countedInSpanish(devices, 'dispositivo', 'dispositivos')}, ${countedInSpanish(gateways, 'pasarela', 'pasarelas')}`,
   noDevices: 'Este proyecto no tiene todavía dispositivos.',
   noDevicesWords: 'Elija los que van juntos.',
   chooseDevices: 'Elegir dispositivos',

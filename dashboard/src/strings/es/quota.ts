@@ -22,7 +22,8 @@ export const quota: Strings['quota'] = {
   of: (used, limit) => `${used} de ${limit}`,
   change: 'Cambiar límites …',
   changeOf: (name) => `Límites de ${name}`,
-  limitWords: 'Un campo vacío deja el valor por defecto, que muestra. «none» es sin límite. Los tamaños se escriben como 500MiB o 20GiB.',
+  limitWords:
+    'Un campo vacío deja el valor por defecto, que muestra. «none» es sin límite. Los tamaños se escriben como 500MiB o 20GiB.',
   limitMeans: 'Un número entero, un tamaño como 500MiB para lo que se cuenta en bytes, o «none».',
   saved: 'Los límites valen desde ahora.',
 };

@@ -3,7 +3,14 @@ import type { Strings } from '../catalogue.ts';
 export const reasons: Strings['reasons'] = {
   theMailServer: 'el servidor de correo',
   theWebhook: 'el webhook',
-  channel: { sms: 'SMS', voice: 'llamadas', email: 'correo', webhook: 'webhooks', telegram: 'Telegram', twitter: 'X (Twitter)' },
+  channel: {
+    sms: 'SMS',
+    voice: 'llamadas',
+    email: 'correo',
+    webhook: 'webhooks',
+    telegram: 'Telegram',
+    twitter: 'X (Twitter)',
+  },
   noProvider: (channel, settings) => `no hay proveedor configurado para ${channel} (${settings})`,
   noPhone: (user) => `${user} no tiene número de teléfono`,
   noEmail: (user) => `${user} no tiene correo electrónico`,

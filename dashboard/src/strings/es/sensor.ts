@@ -40,9 +40,12 @@ export const sensor: Strings['sensor'] = {
   means: (step) => `Medias de ${step} cada una; la banda va del valor más bajo al más alto.`,
   every: 'Cada medida.',
   future: (count, last) =>
-    count === 1 ? `1 medida está en el futuro, a las ${last}.` : `${countedInSpanish(count, 'medida está', 'medidas están')} en el futuro, hasta ${last}.`,
+    count === 1
+      ? `1 medida está en el futuro, a las ${last}.`
+      : `${countedInSpanish(count, 'medida está', 'medidas están')} en el futuro, hasta ${last}.`,
   futureTitle: 'Con fecha futura',
-  futureWords: 'Los periodos terminan ahora y dejan eso fuera. Probablemente está mal el reloj o la zona horaria del dispositivo.',
+  futureWords:
+    'Los periodos terminan ahora y dejan eso fuera. Probablemente está mal el reloj o la zona horaria del dispositivo.',
   futureLook: 'Mostrar',
   futureRemove: 'Borrar o corregir',
   nothingHere: 'Ninguna medida en este periodo.',
@@ -56,7 +59,8 @@ export const sensor: Strings['sensor'] = {
   zoomHint: 'Arrastre para ampliar, doble clic para volver.',
   zoomHintTouch: 'Dos dedos amplían.',
   calibTitle: 'Calibrar',
-  calibWords: 'Dos lecturas cuyo valor real conoce dan una recta que corrige lo que se lee. Los valores guardados quedan como llegaron.',
+  calibWords:
+    'Dos lecturas cuyo valor real conoce dan una recta que corrige lo que se lee. Los valores guardados quedan como llegaron.',
   calibOn: 'Corregir lo que se lee',
   calibLow: 'Punto bajo',
   calibHigh: 'Punto alto',

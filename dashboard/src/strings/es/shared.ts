@@ -12,7 +12,8 @@ export const shared: Strings['shared'] = {
   loading: 'Cargando …',
   copy: 'Copiar',
   copied: 'Copiado',
-  addressGuessed: 'Esta es la dirección de la propia máquina, porque usted llegó por una que solo sirve aquí. Si otros usan otra, un operador fija DUNDUN_BASE_URL.',
+  addressGuessed:
+    'Esta es la dirección de la propia máquina, porque usted llegó por una que solo sirve aquí. Si otros usan otra, un operador fija DUNDUN_BASE_URL.',
   copyByHand: 'Cópielo a mano: el navegador se niega',
   decimal: ',',
   optional: 'opcional',

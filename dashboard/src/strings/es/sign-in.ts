@@ -14,7 +14,8 @@ export const signIn: Strings['signIn'] = {
   account: 'Nombre de usuario o correo electrónico',
   accountMissing: 'Diga de quién es la cuenta.',
   forgottenSubmit: 'Enviar un enlace',
-  forgottenAsked: 'Si existe esa cuenta y su correo estaba confirmado, hay un enlace en camino. Vale media hora. Si no llega nada, pregunte a quien lleva este servicio.',
+  forgottenAsked:
+    'Si existe esa cuenta y su correo estaba confirmado, hay un enlace en camino. Vale media hora. Si no llega nada, pregunte a quien lleva este servicio.',
   toSignInAgain: 'Volver al inicio de sesión',
   newPasswordTitle: 'Elija una contraseña nueva',
   newPasswordWords: 'Termina todas las sesiones de esta cuenta, en todos los navegadores y programas.',

@@ -30,7 +30,8 @@ export const users: Strings['users'] = {
   creditMeans: 'Vacío: tantos como el servicio permite a todos.',
   creditWrong: 'Un número entero, o nada.',
   passwordTitle: 'Contraseña',
-  passwordWords: 'Nadie puede leer una contraseña olvidada; ponga una nueva y dígasela. Termina todas sus sesiones, también las claves de API.',
+  passwordWords:
+    'Nadie puede leer una contraseña olvidada; ponga una nueva y dígasela. Termina todas sus sesiones, también las claves de API.',
   passwordSet: 'Poner contraseña',
   passwordDone: (name) => `${name} tiene una contraseña nueva. Dígasela.`,
   removeTitle: 'Eliminar la cuenta',

@@ -7,7 +7,8 @@ export const clients: Strings['clients'] = {
   list: 'Clientes MQTT',
   find: 'Procurar por id, dono ou endereço',
   empty: 'Ainda não há clientes MQTT.',
-  emptyWords: 'Um dispositivo ou uma gateway que se liga por MQTT com a sua conta aparece aqui, e fica enquanto a sessão é guardada.',
+  emptyWords:
+    'Um dispositivo ou uma gateway que se liga por MQTT com a sua conta aparece aqui, e fica enquanto a sessão é guardada.',
   nothingFits: 'Nenhum cliente corresponde.',
   nothingFitsWords: 'Procure uma parte do id, do dono ou do endereço.',
   showAll: 'Mostrar todos os clientes',

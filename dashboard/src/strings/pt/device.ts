@@ -9,7 +9,8 @@ export const device: Strings['device'] = {
   copyId: 'Copiar o id',
   gateway: (id) => `Gateway ${id}`,
   ownedBy: (owner) => `Pertence a ${owner}`,
-  visibilityChanged: (isPublic) => (isPublic ? 'Agora é público: todos o veem, com os seus valores.' : 'Agora é privado.'),
+  visibilityChanged: (isPublic) =>
+    isPublic ? 'Agora é público: todos o veem, com os seus valores.' : 'Agora é privado.',
   guestIsPublic: 'O que não é de ninguém é público.',
   share: 'Partilhar',
   copyLink: 'Copiar o endereço',
@@ -67,7 +68,8 @@ export const device: Strings['device'] = {
   jointChoose: 'Sensores do gráfico',
   jointNothing: 'Escolha um sensor para o desenhar.',
   jointEmpty: 'Nenhum número neste período.',
-  future: 'Com data no futuro, e por isso em nenhum período que termine agora; um relógio ou um fuso horário está provavelmente errado:',
+  future:
+    'Com data no futuro, e por isso em nenhum período que termine agora; um relógio ou um fuso horário está provavelmente errado:',
   futureOf: (sensor, count) => `${sensor} (${countedInPortuguese(count, 'medição', 'medições')})`,
   place: 'Lugar',
   placeNone: 'Ainda não tem lugar no mapa.',
@@ -98,7 +100,8 @@ export const device: Strings['device'] = {
   delivered: 'entregue',
   deliveredMeans: 'Foi entregue à ligação do dispositivo ou da sua gateway.',
   notDelivered: 'não entregue',
-  notDeliveredMeans: 'O dispositivo ou a sua gateway não estava ligado. A gateway recebe-o quando voltar, se não for demasiado antigo.',
+  notDeliveredMeans:
+    'O dispositivo ou a sua gateway não estava ligado. A gateway recebe-o quando voltar, se não for demasiado antigo.',
   kind: 'Tipo',
   valueType: 'Tipo de valor',
   validFor: 'Válido durante (segundos)',
@@ -150,14 +153,17 @@ export const device: Strings['device'] = {
   explainAdmin: (username) => `${username} é administrador e pode fazer tudo.`,
   explainPublic: (username) => `O dispositivo é público, por isso ${username} pode, como todos:`,
   explainShare: (username, by) => `${by} partilhou-o com ${username}, que pode:`,
-  explainReached: (username, by, record) => `${by} partilhou ${record} e os seus dispositivos com ${username}, que pode:`,
+  explainReached: (username, by, record) =>
+    `${by} partilhou ${record} e os seus dispositivos com ${username}, que pode:`,
   explainGateway: (id) => `a gateway ${id}`,
   explainProject: (id) => `o projeto ${id}`,
   explainOwnerWord: 'O dono',
   explainBoth: (username, by) => `O dispositivo é público, e ${by} partilhou-o com ${username}, que pode:`,
-  explainNothing: (username) => `${username} não o pode ver: o dispositivo é privado e não é partilhado com ${username}.`,
+  explainNothing: (username) =>
+    `${username} não o pode ver: o dispositivo é privado e não é partilhado com ${username}.`,
   keys: 'Chaves',
-  keysWords: 'Uma chave é para uma máquina: abre só este dispositivo, com os direitos escolhidos aqui, e pode ser revogada a qualquer momento.',
+  keysWords:
+    'Uma chave é para uma máquina: abre só este dispositivo, com os direitos escolhidos aqui, e pode ser revogada a qualquer momento.',
   keysNone: 'Ainda não há chave para este dispositivo.',
   keysSignIn: 'Inicie sessão para criar chaves.',
   keyName: 'Para que é',
@@ -188,7 +194,8 @@ export const device: Strings['device'] = {
   dropsWhy: 'Porquê',
   dropsWhen: 'Quando',
   activity: 'Atividade',
-  activityWords: 'O mais recente primeiro: o último valor de cada sensor, o que fizeram as suas notificações, chaves, rejeições; e o que é comandado enquanto esta página está aberta.',
+  activityWords:
+    'O mais recente primeiro: o último valor de cada sensor, o que fizeram as suas notificações, chaves, rejeições; e o que é comandado enquanto esta página está aberta.',
   hadValue: (sensor, value) => `${sensor}: ${value}`,
   wasSet: (actuator, value) => `${actuator} passou a ${value}`,
   wasDropped: (reason) => `Uma mensagem foi rejeitada: ${reason}`,

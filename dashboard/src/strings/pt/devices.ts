@@ -31,7 +31,8 @@ export const devices: Strings['devices'] = {
   clearAll: 'Mostrar todos os dispositivos',
   onMap: 'Mapa',
   asList: 'Lista',
-  idMeans: 'Como o dispositivo se chama a si próprio quando envia. Letras, algarismos, hífenes; não se pode mudar depois.',
+  idMeans:
+    'Como o dispositivo se chama a si próprio quando envia. Letras, algarismos, hífenes; não se pode mudar depois.',
   idExample: 'campo-3',
   nameMeans: 'Como as pessoas lhe chamam.',
   nameExample: 'Campo 3, metade de cima',

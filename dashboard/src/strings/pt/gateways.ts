@@ -5,7 +5,8 @@ export const gateways: Strings['gateways'] = {
   title: 'Gateways',
   count: (count) => countedInPortuguese(count, 'gateway', 'gateways'),
   empty: 'Ainda não há gateways.',
-  emptyWords: 'Uma gateway traz para aqui as leituras de muitos dispositivos. Declara-se quando arranca; ou declare-a agora e copie as linhas que a ligam.',
+  emptyWords:
+    'Uma gateway traz para aqui as leituras de muitos dispositivos. Declara-se quando arranca; ou declare-a agora e copie as linhas que a ligam.',
   emptyNext: 'Declarar uma gateway',
   create: 'Nova gateway',
   createSubmit: 'Declarar gateway',

@@ -4,7 +4,8 @@ import { countedInPortuguese } from '../plural.ts';
 export const imports: Strings['imports'] = {
   title: 'Importar e exportar',
   importTitle: 'Trazer um ficheiro',
-  importWords: 'Histórico de um registador ou de outro serviço: CSV, NDJSON ou JSON. Nada é guardado antes de o ter visto.',
+  importWords:
+    'Histórico de um registador ou de outro serviço: CSV, NDJSON ou JSON. Nada é guardado antes de o ter visto.',
   drop: 'Largue um ficheiro aqui',
   choose: 'ou escolha um',
   dropMeans: 'CSV, TSV, texto, NDJSON ou JSON, de qualquer tamanho: é enviado por partes.',
@@ -65,7 +66,8 @@ export const imports: Strings['imports'] = {
   createSensorsWill: (names) => `Serão criados: ${names}.`,
   duplicates: 'Valores que já existem',
   duplicatesSkip: 'Deixá-los de fora',
-  duplicatesSkipMeans: 'O mesmo valor do mesmo sensor à mesma hora é guardado uma vez. Um ficheiro pode ser enviado de novo.',
+  duplicatesSkipMeans:
+    'O mesmo valor do mesmo sensor à mesma hora é guardado uma vez. Um ficheiro pode ser enviado de novo.',
   duplicatesKeep: 'Guardá-los outra vez',
   check: 'Verificar todo o ficheiro',
   start: 'Importar',
@@ -104,24 +106,31 @@ export const imports: Strings['imports'] = {
   exportMissing: 'Nomeie um dispositivo.',
   exportDone: (file) => `${file} está guardado.`,
   exportSoFar: (size) => `${size} até agora`,
-  skipped: (count) => countedInPortuguese(count, 'linha antes da tabela deixada de fora', 'linhas antes da tabela deixadas de fora'),
+  skipped: (count) =>
+    countedInPortuguese(count, 'linha antes da tabela deixada de fora', 'linhas antes da tabela deixadas de fora'),
   skip: 'Linhas antes da tabela',
   skipExample: 'como encontrado',
   skippedTitle: 'Deixado de fora, antes da tabela',
   says: {
-    'day-first': ({ format }) => `As horas são lidas como ${format}, o dia primeiro. Se o mês vem primeiro, diga como estão escritas.`,
-    utc: () => 'As horas não nomeiam fuso e são lidas como UTC. Se um relógio de parede as mostrou, escolha o fuso horário.',
-    'other-unit': ({ column, sensor, unit }) => `A coluna ${column} vai para o sensor ${sensor}, cuja unidade é ${unit}.`,
+    'day-first': ({ format }) =>
+      `As horas são lidas como ${format}, o dia primeiro. Se o mês vem primeiro, diga como estão escritas.`,
+    utc: () =>
+      'As horas não nomeiam fuso e são lidas como UTC. Se um relógio de parede as mostrou, escolha o fuso horário.',
+    'other-unit': ({ column, sensor, unit }) =>
+      `A coluna ${column} vai para o sensor ${sensor}, cuja unidade é ${unit}.`,
     'missing-sensors': ({ device, sensors }) =>
       `${device} não tem sensor ${sensors}. Mande criar os sensores em falta, ou diga que a coluna é outro sensor ou fica de fora.`,
     'no-time-column': () => 'Nenhuma coluna é a hora. Escolha-a em «Colunas».',
-    'times-unknown': ({ text }) => `As horas estão escritas de maneira desconhecida: ${text}. Diga como estão escritas.`,
+    'times-unknown': ({ text }) =>
+      `As horas estão escritas de maneira desconhecida: ${text}. Diga como estão escritas.`,
     'no-value-column': () => 'Nenhuma coluna tem valores. Escolha uma em «Colunas».',
     'no-sensor-named': () => 'Nada diz de que sensor são os valores. Escolha a coluna que o nomeia.',
-    'no-device-named': () => 'Nada diz de que dispositivo são os valores. Nomeie-o acima, ou escolha a coluna que o nomeia.',
+    'no-device-named': () =>
+      'Nada diz de que dispositivo são os valores. Nomeie-o acima, ou escolha a coluna que o nomeia.',
     fields: ({ fields, columns }) => `A linha tem ${fields} campos, e há ${columns} colunas.`,
     'no-time': () => 'A linha não tem hora.',
-    'time-format': ({ text, format }) => (format === '' ? `${text} não é uma hora conhecida.` : `${text} não é uma hora como ${format}.`),
+    'time-format': ({ text, format }) =>
+      format === '' ? `${text} não é uma hora conhecida.` : `${text} não é uma hora como ${format}.`,
     'no-device': () => 'A linha não nomeia nenhum dispositivo.',
     'no-sensor': () => 'A linha não nomeia nenhum sensor.',
     id: ({ text }) => `${text} não pode ser um id: sem espaços, barras, + ou #.`,

@@ -14,7 +14,8 @@ export const notifications: Strings['notifications'] = {
   saved: 'Guardado.',
   removed: (name) => `${name} está apagada.`,
   empty: 'Ainda não há notificações.',
-  emptyWords: 'Uma notificação avisa-o quando um valor passa um limite ou um sensor se cala: uma geada, um depósito cheio, uma pilha gasta. É experimentada com o seu histórico antes de ser ativada.',
+  emptyWords:
+    'Uma notificação avisa-o quando um valor passa um limite ou um sensor se cala: uma geada, um depósito cheio, uma pilha gasta. É experimentada com o seu histórico antes de ser ativada.',
   emptyNext: 'Criar a primeira',
   rule: 'Notificação',
   state: 'Estado',
@@ -95,7 +96,15 @@ export const notifications: Strings['notifications'] = {
   nobody: 'ninguém ainda',
   ways: 'Vias de aviso',
   noWay: 'nenhuma via ainda',
-  channels: { email: 'correio eletrónico', sms: 'SMS', voice: 'chamada', telegram: 'Telegram', twitter: 'X', webhook: 'webhook', none: 'só registar' },
+  channels: {
+    email: 'correio eletrónico',
+    sms: 'SMS',
+    voice: 'chamada',
+    telegram: 'Telegram',
+    twitter: 'X',
+    webhook: 'webhook',
+    none: 'só registar',
+  },
   channelMeans: {
     email: 'Para o correio eletrónico do perfil.',
     sms: 'Para os números de telefone do perfil.',
@@ -162,7 +171,8 @@ export const notifications: Strings['notifications'] = {
   replay: 'O que teria feito',
   replaySpan: 'Até quando atrás',
   days: (days) => countedInPortuguese(days, 'dia', 'dias'),
-  overTheLast: (days) => (days === 1 ? 'No último dia isto teria enviado' : `Nos últimos ${days} dias isto teria enviado`),
+  overTheLast: (days) =>
+    days === 1 ? 'No último dia isto teria enviado' : `Nos últimos ${days} dias isto teria enviado`,
   messages: (count) => countedInPortuguese(count, 'mensagem', 'mensagens'),
   settings: (count) => countedInPortuguese(count, 'comando', 'comandos'),
   firings: (count) => `Teria disparado ${countedInPortuguese(count, 'vez', 'vezes')}.`,

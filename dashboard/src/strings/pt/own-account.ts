@@ -2,7 +2,8 @@ import type { Strings } from '../catalogue.ts';
 
 export const ownAccount: Strings['ownAccount'] = {
   everything: 'Tudo o que tem',
-  everythingWords: 'Um ficheiro ZIP com o seu perfil, dispositivos, gateways, projetos, notificações, mensagens e partilhas em JSON, e todos os valores dos seus dispositivos em CSV. Sem palavras-passe nem chaves.',
+  everythingWords:
+    'Um ficheiro ZIP com o seu perfil, dispositivos, gateways, projetos, notificações, mensagens e partilhas em JSON, e todos os valores dos seus dispositivos em CSV. Sem palavras-passe nem chaves.',
   download: 'Descarregar tudo o que tem',
   soFar: (size) => `${size} até agora …`,
   saved: (file) => `${file} está guardado.`,

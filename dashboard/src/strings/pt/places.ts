@@ -8,5 +8,7 @@ export const places: Strings['places'] = {
   toDevices: 'Para os dispositivos',
   legend: 'O que dizem as cores',
   count: (shown, total) =>
-    shown < total ? `${countedInPortuguese(shown, 'dispositivo', 'dispositivos')} de ${total} com posição` : `${countedInPortuguese(shown, 'dispositivo', 'dispositivos')} com posição`,
+    shown < total
+      ? `${countedInPortuguese(shown, 'dispositivo', 'dispositivos')} de ${total} com posição`
+      : `${countedInPortuguese(shown, 'dispositivo', 'dispositivos')} com posição`,
 };

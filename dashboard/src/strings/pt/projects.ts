@@ -5,7 +5,8 @@ export const projects: Strings['projects'] = {
   title: 'Projetos',
   count: (count) => countedInPortuguese(count, 'projeto', 'projetos'),
   empty: 'Ainda não há projetos.',
-  emptyWords: 'Um projeto junta dispositivos que se veem em conjunto: um campo, um edifício, um ensaio. Desenha-os num gráfico e num mapa.',
+  emptyWords:
+    'Um projeto junta dispositivos que se veem em conjunto: um campo, um edifício, um ensaio. Desenha-os num gráfico e num mapa.',
   emptyNext: 'Criar o primeiro',
   create: 'Novo projeto',
   createSubmit: 'Criar projeto',
@@ -24,7 +25,8 @@ export const projects: Strings['projects'] = {
   chartEmpty: 'Não há valores neste tempo. Escolha outros sensores ou um tempo mais longo.',
   span: 'Até quando atrás',
   days: (days) => (days === 365 ? '1 ano' : countedInPortuguese(days, 'dia', 'dias')),
-  holds: (devices, gateways) => `${countedInPortuguese(devices, 'dispositivo', 'dispositivos')}, ${countedInPortuguese(gateways, 'gateway', 'gateways')}`,
+  holds: (devices, gateways) =>
+    `${countedInPortuguese(devices, 'dispositivo', 'dispositivos')}, ${countedInPortuguese(gateways, 'gateway', 'gateways')}`,
   noDevices: 'Este projeto ainda não tem dispositivos.',
   noDevicesWords: 'Escolha os que andam juntos.',
   chooseDevices: 'Escolher dispositivos',

@@ -22,7 +22,8 @@ export const quota: Strings['quota'] = {
   of: (used, limit) => `${used} de ${limit}`,
   change: 'Alterar limites …',
   changeOf: (name) => `Limites de ${name}`,
-  limitWords: 'Um campo vazio mantém o valor por omissão, que mostra. «none» é sem limite. Os tamanhos escrevem-se como 500MiB ou 20GiB.',
+  limitWords:
+    'Um campo vazio mantém o valor por omissão, que mostra. «none» é sem limite. Os tamanhos escrevem-se como 500MiB ou 20GiB.',
   limitMeans: 'Um número inteiro, um tamanho como 500MiB para o que se conta em bytes, ou «none».',
   saved: 'Os limites valem a partir de agora.',
 };

@@ -3,7 +3,14 @@ import type { Strings } from '../catalogue.ts';
 export const reasons: Strings['reasons'] = {
   theMailServer: 'o servidor de correio',
   theWebhook: 'o webhook',
-  channel: { sms: 'SMS', voice: 'chamadas', email: 'correio eletrónico', webhook: 'webhooks', telegram: 'Telegram', twitter: 'X (Twitter)' },
+  channel: {
+    sms: 'SMS',
+    voice: 'chamadas',
+    email: 'correio eletrónico',
+    webhook: 'webhooks',
+    telegram: 'Telegram',
+    twitter: 'X (Twitter)',
+  },
   noProvider: (channel, settings) => `não há fornecedor configurado para ${channel} (${settings})`,
   noPhone: (user) => `${user} não tem número de telefone`,
   noEmail: (user) => `${user} não tem correio eletrónico`,

@@ -40,9 +40,12 @@ export const sensor: Strings['sensor'] = {
   means: (step) => `Médias de ${step} cada; a faixa vai do valor mais baixo ao mais alto.`,
   every: 'Cada medição.',
   future: (count, last) =>
-    count === 1 ? `1 medição está no futuro, às ${last}.` : `${countedInPortuguese(count, 'medição está', 'medições estão')} no futuro, até ${last}.`,
+    count === 1
+      ? `1 medição está no futuro, às ${last}.`
+      : `${countedInPortuguese(count, 'medição está', 'medições estão')} no futuro, até ${last}.`,
   futureTitle: 'Com data no futuro',
-  futureWords: 'Os períodos terminam agora e deixam isso de fora. O relógio ou o fuso horário do dispositivo está provavelmente errado.',
+  futureWords:
+    'Os períodos terminam agora e deixam isso de fora. O relógio ou o fuso horário do dispositivo está provavelmente errado.',
   futureLook: 'Mostrar',
   futureRemove: 'Apagar ou corrigir',
   nothingHere: 'Nenhuma medição neste período.',
@@ -56,7 +59,8 @@ export const sensor: Strings['sensor'] = {
   zoomHint: 'Arraste para ampliar, clique duas vezes para voltar.',
   zoomHintTouch: 'Dois dedos ampliam.',
   calibTitle: 'Calibrar',
-  calibWords: 'Duas leituras cujo valor verdadeiro conhece dão uma reta que corrige o que se lê. Os valores guardados ficam como vieram.',
+  calibWords:
+    'Duas leituras cujo valor verdadeiro conhece dão uma reta que corrige o que se lê. Os valores guardados ficam como vieram.',
   calibOn: 'Corrigir o que se lê',
   calibLow: 'Ponto baixo',
   calibHigh: 'Ponto alto',

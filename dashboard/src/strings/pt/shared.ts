@@ -12,7 +12,8 @@ export const shared: Strings['shared'] = {
   loading: 'A carregar …',
   copy: 'Copiar',
   copied: 'Copiado',
-  addressGuessed: 'Este é o endereço da própria máquina, porque veio por um que só funciona aqui. Se outros usam outro, um operador define DUNDUN_BASE_URL.',
+  addressGuessed:
+    'Este é o endereço da própria máquina, porque veio por um que só funciona aqui. Se outros usam outro, um operador define DUNDUN_BASE_URL.',
   copyByHand: 'Copie à mão: o navegador recusa',
   decimal: ',',
   optional: 'opcional',

@@ -14,7 +14,8 @@ export const signIn: Strings['signIn'] = {
   account: 'Nome de utilizador ou correio eletrónico',
   accountMissing: 'Diga de quem é a conta.',
   forgottenSubmit: 'Enviar uma ligação',
-  forgottenAsked: 'Se existir essa conta e o seu correio eletrónico tiver sido confirmado, vai uma ligação a caminho. Vale meia hora. Se nada chegar, pergunte a quem gere este serviço.',
+  forgottenAsked:
+    'Se existir essa conta e o seu correio eletrónico tiver sido confirmado, vai uma ligação a caminho. Vale meia hora. Se nada chegar, pergunte a quem gere este serviço.',
   toSignInAgain: 'Voltar ao início de sessão',
   newPasswordTitle: 'Escolha uma nova palavra-passe',
   newPasswordWords: 'Termina todas as sessões desta conta, em todos os navegadores e programas.',

@@ -17,13 +17,15 @@ export const signIns: Strings['signIns'] = {
   signedOut: (browser) => `A sessão de ${browser} terminou.`,
   everywhere: 'Terminar sessão em todo o lado',
   everywhereQuestion: 'Terminar sessão em todo o lado?',
-  everywhereWords: 'A sessão termina logo em todos os navegadores da lista, também neste; volte a entrar com a sua palavra-passe. As chaves de API e os programas que entram com a sua palavra-passe continuam.',
+  everywhereWords:
+    'A sessão termina logo em todos os navegadores da lista, também neste; volte a entrar com a sua palavra-passe. As chaves de API e os programas que entram com a sua palavra-passe continuam.',
   end: 'Terminar',
   endOf: (browser) => `Terminar a sessão: ${browser}`,
   endAll: 'Terminar todas',
   endAllOf: (name) => `Terminar todas as sessões de ${name}`,
   endAllQuestion: (name) => `Terminar todas as sessões de ${name}?`,
-  endAllWords: (name) => `A sessão de ${name} termina logo em cada navegador. As chaves de API e os programas que entram com a palavra-passe continuam.`,
+  endAllWords: (name) =>
+    `A sessão de ${name} termina logo em cada navegador. As chaves de API e os programas que entram com a palavra-passe continuam.`,
   endedAll: (name) => `Todas as sessões de ${name} terminaram.`,
   keysTitle: 'Chaves de API',
   keysWords: (name) => `O que deixa entrar programas e gateways como ${name}. As chaves em si não podem ser lidas.`,

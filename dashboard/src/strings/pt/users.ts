@@ -30,7 +30,8 @@ export const users: Strings['users'] = {
   creditMeans: 'Vazio: tantas quantas o serviço permite a todos.',
   creditWrong: 'Um número inteiro, ou nada.',
   passwordTitle: 'Palavra-passe',
-  passwordWords: 'Ninguém pode ler uma palavra-passe esquecida; defina uma nova e diga-lha. Termina todas as suas sessões, incluindo as chaves de API.',
+  passwordWords:
+    'Ninguém pode ler uma palavra-passe esquecida; defina uma nova e diga-lha. Termina todas as suas sessões, incluindo as chaves de API.',
   passwordSet: 'Definir palavra-passe',
   passwordDone: (name) => `${name} tem uma nova palavra-passe. Diga-lha.`,
   removeTitle: 'Eliminar a conta',
