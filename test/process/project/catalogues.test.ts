@@ -21,6 +21,8 @@ function leaves(node: unknown, place: string): (readonly [string, Said])[] {
 /** As many categories of numbers as nouns must tell apart at least. Those of Swahili are often the same for all. */
 const formsMin: Readonly<Record<string, number>> = { fr: 2, es: 2, pt: 2, sw: 1, ar: 4 };
 const counts = [0, 1, 2, 3, 11, 100];
+/** Whose noun is the same for every number. */
+const invariable: ReadonlySet<string> = new Set(['fr notifications.firings']);
 
 /** What a sentence is called with: numbers that no text has by itself, alone or under the names that it asks for. */
 function probes(first = 211): readonly unknown[][] {
@@ -95,6 +97,7 @@ suite('the catalogue', async () => {
         // Counts in English: one is said otherwise than three.
         const [one, three] = [say(words, [1, ...rest]), say(words, [3, ...rest])];
         if (one === undefined || three === undefined || bare(one) === bare(three)) continue;
+        if (invariable.has(`${language} ${place}`)) continue;
         if (said(others).includes(undefined) || forms(others).size < (formsMin[language] ?? 1))
           wrong.push(`${place}: ${said(others).join(' | ')}`);
       }

@@ -174,7 +174,7 @@ function Choices({ settings, change, created }: ChoicesProps) {
           onChange={(event) => change({ createSensors: event.currentTarget.checked })}
         />
         {names !== '' && (
-          <Text fz="sm" c="dimmed" ml={32}>
+          <Text fz="sm" c="dimmed" ms={32}>
             {imports.createSensorsWill(names)}
           </Text>
         )}

@@ -51,7 +51,7 @@ export function ReadingFields(props: ReadingFieldsProps) {
           </Text>
         )}
         <SkippedLines head={props.chosen.head} skip={found?.skip ?? 0} />
-        <Button variant="subtle" size="compact-sm" ml={-8} onClick={toggle} aria-expanded={isOpen}>
+        <Button variant="subtle" size="compact-sm" ms={-8} onClick={toggle} aria-expanded={isOpen}>
           {imports.readOtherwise}
         </Button>
         <Collapse expanded={isOpen}>

@@ -36,7 +36,7 @@ export function DeviceInput({ value, onChange, ...input }: DeviceInputProps) {
       renderOption={({ option }) => (
         <span>
           {names.get(option.value) || option.value}
-          <Text component="span" c="dimmed" fz="xs" ml={8}>
+          <Text component="span" c="dimmed" fz="xs" ms={8}>
             {option.value}
           </Text>
         </span>
