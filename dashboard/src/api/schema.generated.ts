@@ -2248,9 +2248,25 @@ export interface components {
             stopped?: {
                 line: number;
                 detail: string;
+                code?: string;
+                params?: {
+                    [key: string]: string | number;
+                };
             };
             problems: string[];
+            problem_codes: {
+                code?: string;
+                params?: {
+                    [key: string]: string | number;
+                };
+            }[];
             notes: string[];
+            note_codes: {
+                code?: string;
+                params?: {
+                    [key: string]: string | number;
+                };
+            }[];
             file: components["schemas"]["ImportedFile"];
             samples?: {
                 line: number;
@@ -2702,6 +2718,10 @@ export interface components {
             line: number;
             column?: number;
             detail: string;
+            code?: string;
+            params?: {
+                [key: string]: string | number;
+            };
         };
         RefusedLine: {
             line: number;

@@ -124,6 +124,7 @@ export const notifications: Strings['notifications'] = {
   messageExample: 'صقيع: {TC} °C في الحقل 3. شغّل المضخة.',
   insert: 'أدرج',
   variableId: 'اسم الحساس',
+  variables: { device: 'الجهاز', value: 'القيمة', unit: 'الوحدة', link: 'الرابط' },
   variableValue: (sensor) => `قيمة ${sensor}`,
   addRecovery: 'أخبر حين ينتهي',
   recovery: 'وحين ينتهي:',

@@ -123,6 +123,7 @@ export const notifications: Strings['notifications'] = {
   messageExample: 'Helada: {TC} °C en el campo 3. Encienda la bomba.',
   insert: 'Insertar',
   variableId: 'nombre del sensor',
+  variables: { device: 'dispositivo', value: 'valor', unit: 'unidad', link: 'enlace' },
   variableValue: (sensor) => `valor de ${sensor}`,
   addRecovery: 'avisar cuando termine',
   recovery: 'y cuando termine:',

@@ -123,6 +123,7 @@ export const notifications: Strings['notifications'] = {
   messageExample: 'Geada: {TC} °C no campo 3. Ligue a bomba.',
   insert: 'Inserir',
   variableId: 'nome do sensor',
+  variables: { device: 'dispositivo', value: 'valor', unit: 'unidade', link: 'ligação' },
   variableValue: (sensor) => `valor de ${sensor}`,
   addRecovery: 'avisar quando acabar',
   recovery: 'e quando acabar:',

@@ -123,6 +123,7 @@ export const notifications: Strings['notifications'] = {
   messageExample: 'Baridi kali: {TC} °C katika shamba 3. Washa pampu.',
   insert: 'Ingiza',
   variableId: 'jina la kihisi',
+  variables: { device: 'kifaa', value: 'thamani', unit: 'kipimo', link: 'kiungo' },
   variableValue: (sensor) => `thamani ya ${sensor}`,
   addRecovery: 'ambia inapokwisha',
   recovery: 'na inapokwisha:',
