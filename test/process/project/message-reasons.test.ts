@@ -38,5 +38,8 @@ test('each reason of senders and outbox is said in French', async () => {
     'no such user: who had this name was removed; to mean who has it now, send it or save the rule again',
   ];
   assert.ok(reasons.length > 20, String(reasons.length));
-  assert.deepEqual(reasons.filter((reason) => reasonWords(reason, fr) === reason), []);
+  assert.deepEqual(
+    reasons.filter((reason) => reasonWords(reason, fr) === reason),
+    [],
+  );
 });

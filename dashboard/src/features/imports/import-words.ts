@@ -2,6 +2,7 @@
 // that this page does not know is shown as the server says it.
 import { ApiProblem } from '../../api/api-problem.ts';
 import type { Strings } from '../../strings/catalogue.ts';
+import { isolated } from '../../strings/isolated.ts';
 
 interface Said {
   readonly code?: string;
@@ -9,8 +10,9 @@ interface Said {
 }
 
 export function saidWords({ says }: Strings['imports'], { code, params = {} }: Said, otherwise: string): string {
-  const isKnown = code !== undefined && Object.hasOwn(says, code);
-  return isKnown ? says[code as keyof typeof says](params) : otherwise;
+  if (code === undefined || !Object.hasOwn(says, code)) return otherwise;
+  const parts = Object.entries(params).map(([name, part]) => [name, part === '' ? part : isolated(part)]);
+  return says[code as keyof typeof says](Object.fromEntries(parts));
 }
 
 /** Sentences with their codes beside them, in the same order. */

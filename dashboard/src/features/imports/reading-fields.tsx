@@ -3,6 +3,7 @@ import { Autocomplete, Button, Collapse, NativeSelect, SimpleGrid, Stack, Text, 
 import { useDisclosure } from '@mantine/hooks';
 import { DeviceInput } from '../../shared/device/device-input.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
+import { isolated } from '../../strings/isolated.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { type ChosenFile, type Encoding, encodings } from './chosen-file.ts';
 import type { ImportAnswer, ImportSettings } from './import-call.ts';
@@ -71,7 +72,7 @@ function foundWords(found: ImportAnswer['file'], imports: Strings['imports']): s
     ...(between === undefined ? [] : [imports[between]]),
     ...(decimal === undefined ? [] : [decimal === 'comma' ? imports.decimalComma : imports.decimalPoint]),
     ...(header === undefined ? [] : [header ? imports.header : imports.noHeader]),
-    ...(times === undefined ? [] : [imports.times(times)]),
+    ...(times === undefined ? [] : [imports.times(isolated(times))]),
     ...(found.skip === undefined || found.skip === 0 ? [] : [imports.skipped(found.skip)]),
   ].join(', ');
 }
