@@ -1,7 +1,7 @@
 // The gateways there are, for fields and filters that name one.
 import { queryOptions } from '@tanstack/react-query';
-import { inNaturalOrder } from '../shared/list/natural-order.ts';
 import { api, call } from './client.ts';
+import { inNaturalOrder } from './natural-order.ts';
 import { keys } from './query-keys.ts';
 
 const query = { limit: 1000, offset: 0 };

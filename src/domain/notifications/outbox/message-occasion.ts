@@ -4,11 +4,17 @@
 import { formatTimestamp } from '../../../base/time/timestamp.ts';
 import { limits } from '../../../config/limits.ts';
 import { namedSensorOf } from '../../devices/sensors-with-former.ts';
+import type { FiringEvent } from '../rules/firing.ts';
 import type { NotificationId } from '../rules/notification.ts';
 import { linkOf, type TextSubject } from '../rules/variables.ts';
 
+interface Occasion extends TextSubject {
+  readonly event: FiringEvent;
+  readonly id: NotificationId;
+}
+
 /** As JSON, for the body of a webhook. Values of more than `occasionValueCharsMax` characters as JSON are left out. */
-export function occasionOf({ id, ...subject }: TextSubject & { readonly id: NotificationId }): string {
+export function occasionOf({ id, ...subject }: Occasion): string {
   const { device, event, lookup } = subject;
   const sensor = namedSensorOf(device, event.sensor);
   const value = lookup(event.sensor);

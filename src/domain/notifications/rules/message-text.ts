@@ -1,6 +1,7 @@
 // The text that a rule sends when it fires or recovers, or the setting of an actuator as JSON, with variables replaced.
 // Used for messages and for dry runs.
 import type { Json } from '../../../base/text/json.ts';
+import type { FiringEvent } from './firing.ts';
 import type { Rule } from './rule.ts';
 import { replaceVariables, type TextSubject } from './variables.ts';
 
@@ -14,6 +15,7 @@ export interface ActuatorSetting {
 /** The input of a message text. */
 export interface TextSource extends TextSubject {
   readonly rule: Rule;
+  readonly event: FiringEvent;
 }
 
 /** The text to send; undefined where there is none. */

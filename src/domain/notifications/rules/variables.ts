@@ -8,7 +8,6 @@ import { limits } from '../../../config/limits.ts';
 import type { Device } from '../../devices/device.ts';
 import { namedSensorOf } from '../../devices/sensors-with-former.ts';
 import type { Lookup } from './expression-evaluation.ts';
-import type { FiringEvent } from './firing.ts';
 
 // Sensor ids hardly ever contain braces; a name too long for an id stays as it is.
 const variable = /\$?\{([^{}\s]+)\}/g;
@@ -16,7 +15,8 @@ const variable = /\$?\{([^{}\s]+)\}/g;
 /** What a text is about. */
 export interface TextSubject {
   readonly device: Device;
-  readonly event: FiringEvent;
+  /** The sensor that made the rule fire, and when. */
+  readonly event: { readonly sensor: string; readonly atMs: number };
   readonly lookup: Lookup;
   /** Where the dashboard is reached, such as https://fields.example; empty: not known, and links are paths. */
   readonly origin: string;
