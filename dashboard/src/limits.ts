@@ -77,6 +77,8 @@ export const limits = {
   formerIdMs: 365 * 24 * 3_600_000,
   /** Milliseconds without a key before a search is sent. */
   searchPauseMs: 200,
+  /** Characters typed before the search has come that it begins with. Beyond: they are lost. */
+  searchEarlyCharsMax: 64,
   /** Hits of each kind the search shows. */
   searchHitsMax: 6,
   /** Names offered under a field that completes. Beyond: type more. */

@@ -28,7 +28,15 @@ export interface FieldFault {
   readonly detail: string;
 }
 
+/** A sentence by its code and what it names, for clients that say it in another language than the message's. */
+export interface Said {
+  readonly code: string;
+  readonly params?: Readonly<Record<string, string | number>>;
+}
+
 export interface RefusalOptions {
+  /** The message by its code, where a client has words of its own for it. */
+  readonly said?: Said;
   readonly cause?: unknown;
   readonly faults?: readonly FieldFault[];
   /** When to try again, in seconds. */
@@ -50,6 +58,7 @@ export class Refusal extends Error {
   readonly retryAfterS: number | undefined;
   /** Set where the code is `quota`. */
   readonly quota: QuotaBreach | undefined;
+  readonly said: Said | undefined;
 
   constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
     // Without a stack: it is of no use for an expected failure, and capturing it costs several times the rest of a
@@ -63,6 +72,7 @@ export class Refusal extends Error {
     this.faults = options.faults ?? [];
     this.retryAfterS = options.retryAfterS;
     this.quota = options.quota;
+    this.said = options.said;
   }
 
   static ofQuota(quota: QuotaBreach): Refusal {

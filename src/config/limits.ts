@@ -441,6 +441,8 @@ export const limits = {
   watchAlarmMsMax: 3_600_000,
   /** Bytes of the watcher's cache of last values. Beyond: values are read when needed. */
   watchValueBytesMax: 8 * MIB,
+  /** Characters of a value, as JSON, that a webhook's body carries beside the text. Beyond: it is left out. */
+  occasionValueCharsMax: 1 * KIB,
   /** A message with its variables replaced, characters. Beyond: it is cut. */
   sentCharsMax: 8 * KIB,
 
@@ -486,6 +488,8 @@ export const limits = {
   deviceListMax: 1000,
   /** Positions of devices in one answer, which is streamed; some 100 bytes each, a fifth of that compressed. Beyond: 400. */
   devicePositionsMax: 5000,
+  /** Domains that a list of them names. Beyond: the first of them by the alphabet. */
+  domainsListedMax: 500,
   /** Entries of a list that is usually small, such as notifications; also the default. */
   recordListMax: 1000,
   /**

@@ -93,10 +93,12 @@ export class WebhookSender implements Sender {
     }
   }
 
-  #signed({ id, to, text }: OutgoingMessage) {
+  #signed({ id, to, text, occasion }: OutgoingMessage) {
     const nowMs = this.#clock.now();
     const timestamp = String(Math.floor(nowMs / 1000));
-    const data = { username: to.username, message: text };
+    // The first two are what receivers have always got; what the message is about follows them.
+    const about = occasion === undefined ? {} : (JSON.parse(occasion) as object);
+    const data = { username: to.username, message: text, ...about };
     const body = JSON.stringify({ type: 'notification', timestamp: formatTimestamp(nowMs), data });
     // One signature for each valid key, as Standard Webhooks specifies for rotation.
     const signatures = this.#keys.goodAt(to, nowMs).map((key) => {

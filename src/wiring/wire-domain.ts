@@ -66,7 +66,7 @@ import { Tokens } from '../http/sign-in/tokens.ts';
 import { wireAccountMails } from './wire-account-mails.ts';
 import { wireAccounts } from './wire-accounts.ts';
 import { wireAlarms } from './wire-alarms.ts';
-import { wireRules } from './wire-rules.ts';
+import { linkOrigin, wireRules } from './wire-rules.ts';
 import { wireSharedBudgets } from './wire-shared-budgets.ts';
 
 interface Overrides {
@@ -292,7 +292,7 @@ export async function wireDomain(parts: {
       ids,
       clock,
       ruleChanges: new AnnouncedRuleChanges({ ruleChanges: rules.watcher, coordination }),
-      dryRun: new DryRun({ ...known, series }),
+      dryRun: new DryRun({ ...known, series, origin: linkOrigin(config) }),
     }),
     tokens: new Tokens({ keys: tokenKeys, clock: clocks.forExpiry }),
     ...accountServices,

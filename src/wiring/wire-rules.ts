@@ -62,7 +62,7 @@ export function wireRules(parts: {
     watchStore: engine.stores.watch,
     ruleAlarms: new RuleAlarms({ ...parts, watchStore: engine.stores.watch }),
     onAlarmsChanged: () => parts.alarmChanges.changed(),
-    messages: new MessageBuilder(parts),
+    messages: new MessageBuilder({ ...parts, origin: linkOrigin(config) }),
     oldHours: config.notifyOldHours,
   };
   const evaluator = new Evaluator(watching);
@@ -73,4 +73,9 @@ export function wireRules(parts: {
   });
   const accountOutbox = new AccountOutbox({ ...parts, messageStore, outbox });
   return { watcher, outbox, counters, accountOutbox, messages: new Messages({ ...watching, messageStore }) };
+}
+
+/** Where links in the messages of rules lead to; empty where nobody has said. */
+export function linkOrigin({ baseUrl }: Pick<Config, 'baseUrl'>): string {
+  return baseUrl === '' ? '' : new URL(baseUrl).origin;
 }

@@ -28,6 +28,7 @@ describe('in a browser, the record of a device', { skip }, () => {
     const actuators = [{ id: 'valve', value_type: 'bool', value: false }];
     const json = { id: 'field-3', name: 'Field 3', sensors, actuators, gateway_id: 'mast', domain: 'onions' };
     await server.call('owner', 'POST', '/devices', { json });
+    await server.call('owner', 'POST', '/devices', { json: { id: 'pump', domain: 'irrigation' } });
     await server.call('owner', 'POST', '/gateways', { json: { id: 'mast-2' } });
   });
   after(async () => {
@@ -48,15 +49,20 @@ describe('in a browser, the record of a device', { skip }, () => {
     await visit({ browser, server, expects: /400/ }, async (page) => {
       await signIn(page, 'owner', '/devices/field-3');
       const dialog = await openDialog(page);
-      await dialog.getByLabel('Domain').fill('irrigation');
+      await dialog.getByLabel('Domain').fill('irri');
+      await page.getByRole('option', { name: 'irrigation' }).click();
       await dialog.getByLabel('Gateway', { exact: true }).fill('mast 2');
-      await dialog.getByLabel('Notes').fill('{"crop": ');
+      await dialog.getByLabel('Notes').fill('Key under the stone.\nBattery of May.');
+      await dialog.getByRole('button', { name: 'More fields' }).click();
+      await dialog.getByLabel('Further data, as JSON').fill('{"crop": ');
+      // Said once the field is left, which moves the buttons.
+      await page.keyboard.press('Tab');
+      await dialog.getByText('This is no JSON object').waitFor();
       await dialog.getByRole('button', { name: 'Save' }).click();
       await dialog.getByText('An id has no spaces').waitFor();
-      await dialog.getByText('This is no JSON object').waitFor();
       await dialog.getByLabel('Gateway', { exact: true }).fill('mast');
       await page.getByRole('option', { name: 'mast-2' }).click();
-      await dialog.getByLabel('Notes').fill('{"crop": "onion"}');
+      await dialog.getByLabel('Further data, as JSON').fill('{"crop": "onion"}');
       await dialog.getByLabel('It is in its place').check();
       await dialog.getByLabel('Values are kept for').fill('99999999');
       await dialog.getByRole('button', { name: 'Save' }).click();
@@ -69,11 +75,18 @@ describe('in a browser, the record of a device', { skip }, () => {
       const { gateway_id, meta, deployed, retention_days } = await read('/devices/field-3');
       assert.deepEqual(
         { gateway_id, meta, deployed, retention_days },
-        { gateway_id: 'mast-2', meta: { crop: 'onion' }, deployed: true, retention_days: 90 },
+        {
+          gateway_id: 'mast-2',
+          meta: { crop: 'onion', notes: 'Key under the stone.\nBattery of May.' },
+          deployed: true,
+          retention_days: 90,
+        },
       );
       await page.getByText('90 days').waitFor();
+      await page.getByText('Key under the stone.').waitFor();
       await openDialog(page);
-      for (const label of ['Notes', 'Values are kept for']) await dialog.getByLabel(label).fill('');
+      for (const label of ['Notes', 'Further data, as JSON', 'Values are kept for'])
+        await dialog.getByLabel(label).fill('');
       await dialog.getByLabel('Gateway', { exact: true }).fill('');
       await dialog.getByRole('button', { name: 'Save' }).click();
       await dialog.waitFor({ state: 'detached' });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { assertAccessible, launchBrowser, signIn, skip, visit } from '../support/dashboard.ts';
+import { assertAccessible, becomes, launchBrowser, signIn, skip, visit } from '../support/dashboard.ts';
 import { buildWhereStale } from '../support/dashboard-build.ts';
 import { TestServer } from '../support/test-server.ts';
 
@@ -157,6 +157,31 @@ describe('in a browser, the list of devices', { skip }, () => {
       await page.getByRole('option', { name: /Gateways/ }).waitFor();
       await page.keyboard.press('Enter');
       await page.waitForURL('/gateways');
+    });
+  });
+
+  test('loses no letter that is typed right after the key of the search', async () => {
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner');
+      await page.getByText('Field 3').waitFor();
+      // The dialog comes late, as over a weak link.
+      let letGo = () => {};
+      const held = new Promise<void>((resolve) => {
+        letGo = resolve;
+      });
+      await page.route(/search-dialog.*\.js/, async (route) => {
+        await held;
+        await route.continue();
+      });
+      await page.keyboard.type('/soix');
+      await page.keyboard.press('Backspace');
+      letGo();
+      const find = page.getByRole('combobox', { name: 'Search' });
+      await find.waitFor();
+      await becomes(page, `document.activeElement?.getAttribute('role') === 'combobox'`);
+      await page.keyboard.type('l');
+      assert.equal(await find.inputValue(), 'soil');
+      await page.getByRole('option', { name: /Soil.*Field 3/ }).waitFor();
     });
   });
 

@@ -170,6 +170,7 @@ describe('in a browser, the profile', { skip }, () => {
       await dialog.getByLabel('What it may do').selectOption('chosen');
       await dialog.getByLabel('devices-data:create').check();
       await dialog.getByLabel('devices:view', { exact: true }).check();
+      await dialog.getByRole('button', { name: 'More fields' }).click();
       await dialog.getByLabel('Only these devices').fill('field-3');
       await page.keyboard.press('Enter');
       await dialog.getByLabel('Good until').fill('2026-12-31');

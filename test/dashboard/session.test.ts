@@ -111,6 +111,7 @@ describe('in a browser, the dashboard', { skip }, () => {
       await page.getByText('Choose a username.').waitFor();
       await page.getByLabel('Username').fill('owner');
       await page.getByLabel('Password').first().fill('long enough drum');
+      await page.getByRole('button', { name: 'More fields' }).click();
       await page.getByRole('textbox', { name: /^Phone/ }).fill('not a number');
       await page.getByRole('button', { name: 'Make account' }).click();
       await page.locator('[id$="-error"]').waitFor();

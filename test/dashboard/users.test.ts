@@ -80,6 +80,7 @@ describe('in a browser, users', { skip }, () => {
       await dialog.getByRole('button', { name: 'Make one up' }).click();
       const password = await dialog.getByLabel('Password').first().inputValue();
       assert.match(password, /^([a-z2-9]{4}-){3}[a-z2-9]{4}$/);
+      await dialog.getByRole('button', { name: 'More fields' }).click();
       await field('First name').fill('Awa');
       await field('Last name').fill('Diop');
       await field('E-mail').fill('awa@dundun.example');

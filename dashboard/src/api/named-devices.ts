@@ -22,7 +22,7 @@ export function namedDevicesQuery(ids: readonly string[]) {
 export function foundDevicesQuery(search: string) {
   const query = {
     ...(search === '' ? {} : { search }),
-    order: 'name' as const,
+    order: 'natural' as const,
     limit: limits.pickerHitsMax,
     offset: 0,
   };

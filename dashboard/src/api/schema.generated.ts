@@ -736,6 +736,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/domains": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listDomains"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/devices/{device}": {
         parameters: {
             query?: never;
@@ -2403,9 +2419,25 @@ export interface components {
             stopped?: {
                 line: number;
                 detail: string;
+                code?: string;
+                params?: {
+                    [key: string]: string | number;
+                };
             };
             problems: string[];
+            problem_codes: {
+                code?: string;
+                params?: {
+                    [key: string]: string | number;
+                };
+            }[];
             notes: string[];
+            note_codes: {
+                code?: string;
+                params?: {
+                    [key: string]: string | number;
+                };
+            }[];
             file: components["schemas"]["ImportedFile"];
             samples?: {
                 line: number;
@@ -2857,6 +2889,10 @@ export interface components {
             line: number;
             column?: number;
             detail: string;
+            code?: string;
+            params?: {
+                [key: string]: string | number;
+            };
         };
         RefusedLine: {
             line: number;
@@ -8002,7 +8038,7 @@ export interface operations {
                 sensor_search?: string;
                 near?: string;
                 shared?: boolean;
-                order?: "created" | "-created" | "name" | "-name" | "heard" | "-heard";
+                order?: "created" | "-created" | "name" | "-name" | "natural" | "-natural" | "heard" | "-heard";
                 limit?: number;
                 offset?: number;
             };
@@ -8174,6 +8210,67 @@ export interface operations {
                 };
             };
             507: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDomains: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string[];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: {
                 headers: {
                     "Retry-After"?: string;
                     [name: string]: unknown;

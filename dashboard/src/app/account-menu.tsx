@@ -1,12 +1,12 @@
 // Who is signed in, with language, colours, the reference and the way out; a guest finds the way in.
-import { Menu, useMantineColorScheme } from '@mantine/core';
+import { Menu, Text, useMantineColorScheme } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useRouterState } from '@tanstack/react-router';
 import { factsQuery } from '../api/facts.ts';
 import { session } from '../api/session.ts';
 import { useSession } from '../api/use-session.ts';
 import { Icon } from '../shared/page/icon.tsx';
-import { type Language, languages, useLocale } from '../strings/strings.ts';
+import { type Language, languages, unreviewed, useLocale } from '../strings/strings.ts';
 import classes from './shell.module.css';
 
 export function AccountMenu() {
@@ -64,6 +64,11 @@ function MenuEntries() {
       {Object.entries(languages).map(([tag, name]) => (
         <Menu.Item key={tag} lang={tag} onClick={() => choose(tag as Language)} rightSection={mark(tag === language)}>
           {name}
+          {unreviewed.has(tag) && (
+            <Text component="span" lang={language} display="block" fz="xs" c="dimmed">
+              {shell.unreviewed}
+            </Text>
+          )}
         </Menu.Item>
       ))}
       <Menu.Label>{shell.scheme}</Menu.Label>

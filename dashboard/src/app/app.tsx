@@ -1,12 +1,12 @@
 // The parts that hold the whole dashboard: language, look, answers of the server, routes.
-import { MantineProvider } from '@mantine/core';
+import { DirectionProvider, MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useLayoutEffect, useMemo, useState } from 'react';
 import { session } from '../api/session.ts';
 import { Toasts } from '../shared/page/toasts.tsx';
 import type { Strings } from '../strings/catalogue.ts';
-import { type Language, LocaleContext, loadStrings, rememberLanguage, tags } from '../strings/strings.ts';
+import { directionOf, type Language, LocaleContext, loadStrings, rememberLanguage, tags } from '../strings/strings.ts';
 import { resolveVariables, theme } from '../theme/theme.ts';
 import { queryClient } from './query-client.ts';
 import { router } from './router.tsx';
@@ -26,23 +26,28 @@ export function App({ nonce, ...first }: AppProps) {
     };
     return { language, tag: tags[language], strings, choose: (chosen: Language) => void choose(chosen) };
   }, [language, strings]);
-  useEffect(() => {
+  const direction = directionOf(language);
+  useLayoutEffect(() => {
     document.documentElement.lang = language;
-  }, [language]);
+    document.documentElement.dir = direction;
+  }, [language, direction]);
   useEffect(forgetAnswersOfOthers, []);
   return (
     <LocaleContext value={locale}>
-      <MantineProvider
-        theme={theme}
-        defaultColorScheme="auto"
-        getStyleNonce={() => nonce}
-        cssVariablesResolver={resolveVariables}
-      >
-        <QueryClientProvider client={queryClient}>
-          <RouterProvider router={router} />
-          <Toasts />
-        </QueryClientProvider>
-      </MantineProvider>
+      {/* Anew where the direction changes: what has measured itself would stay where it was. */}
+      <DirectionProvider key={direction} initialDirection={direction} detectDirection={false}>
+        <MantineProvider
+          theme={theme}
+          defaultColorScheme="auto"
+          getStyleNonce={() => nonce}
+          cssVariablesResolver={resolveVariables}
+        >
+          <QueryClientProvider client={queryClient}>
+            <RouterProvider router={router} />
+            <Toasts />
+          </QueryClientProvider>
+        </MantineProvider>
+      </DirectionProvider>
     </LocaleContext>
   );
 }

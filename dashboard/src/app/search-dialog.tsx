@@ -8,6 +8,7 @@ import { limits } from '../limits.ts';
 import { Icon } from '../shared/page/icon.tsx';
 import { useStrings } from '../strings/strings.ts';
 import classes from './search-dialog.module.css';
+import { takeEarly } from './search-state.ts';
 import { type Hit, useHits } from './use-hits.ts';
 
 export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
@@ -58,6 +59,10 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
         onChange={(event) => {
           setText(event.currentTarget.value);
           setChosen(0);
+        }}
+        onFocus={() => {
+          const early = takeEarly();
+          if (early !== '') setText((typed) => typed + early);
         }}
         onKeyDown={onKeyDown}
       />

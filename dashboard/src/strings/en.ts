@@ -16,6 +16,7 @@ import { places } from './en/places.ts';
 import { profile } from './en/profile.ts';
 import { projects } from './en/projects.ts';
 import { quota } from './en/quota.ts';
+import { reasons } from './en/reasons.ts';
 import { received } from './en/received.ts';
 import { sensor } from './en/sensor.ts';
 import { shared } from './en/shared.ts';
@@ -40,6 +41,7 @@ export const en = {
   profile,
   projects,
   quota,
+  reasons,
   received,
   device,
   sensor,

@@ -16,6 +16,7 @@ import { places } from './fr/places.ts';
 import { profile } from './fr/profile.ts';
 import { projects } from './fr/projects.ts';
 import { quota } from './fr/quota.ts';
+import { reasons } from './fr/reasons.ts';
 import { received } from './fr/received.ts';
 import { sensor } from './fr/sensor.ts';
 import { shared } from './fr/shared.ts';
@@ -40,6 +41,7 @@ export const fr: Strings = {
   profile,
   projects,
   quota,
+  reasons,
   received,
   device,
   sensor,

@@ -1,4 +1,5 @@
-// A count with its noun, for the catalogues: `counted(3, 'sensor', 'sensors')`.
+// A count with its noun, for the catalogues: `counted(3, 'sensor', 'sensors')`, and for languages with more forms than two
+// `countedBy('ar', …)`.
 
 const english = new Intl.NumberFormat('en');
 const french = new Intl.NumberFormat('fr');
@@ -11,3 +12,32 @@ export function counted(count: number, one: string, many: string): string {
 export function countedInFrench(count: number, one: string, many: string): string {
   return `${french.format(count)} ${Math.abs(count) < 2 ? one : many}`;
 }
+
+/** The forms of a noun by the rules of Unicode for its language; `#` stands for the number, where the form has one. */
+export type Forms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string };
+
+type Counting = (count: number, forms: Forms) => string;
+
+function countedBy(tag: string): Counting {
+  const rules = new Intl.PluralRules(tag);
+  const format = new Intl.NumberFormat(tag);
+  return (count, forms) => (forms[rules.select(count)] ?? forms.other).replace('#', format.format(count));
+}
+
+const [spanish, portuguese, swahili] = ['es-ES', 'pt-PT', 'sw-KE'].map(countedBy) as [Counting, Counting, Counting];
+
+export function countedInSpanish(count: number, one: string, many: string): string {
+  return spanish(count, { one: `# ${one}`, other: `# ${many}` });
+}
+
+export function countedInPortuguese(count: number, one: string, many: string): string {
+  return portuguese(count, { one: `# ${one}`, other: `# ${many}` });
+}
+
+/** In Swahili the number follows its noun. */
+export function countedInSwahili(count: number, one: string, many: string): string {
+  return swahili(count, { one: `${one} #`, other: `${many} #` });
+}
+
+/** Arabic has six forms; one and two are said by the noun alone. */
+export const countedInArabic = countedBy('ar-u-nu-latn');

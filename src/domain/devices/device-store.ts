@@ -24,8 +24,11 @@ export interface DeviceSearch {
   readonly sharedWith?: UserKey | undefined;
 }
 
-/** Orders of a list: by creation, by name, or by the time of the last datapoint; `-` reverses the order. */
-export const deviceOrders = ['created', '-created', 'name', '-name', 'heard', '-heard'] as const;
+/**
+ * Orders of a list: by creation, by name letter by letter, by name as people count (`natural`: 9 before 10), or by the time of the
+ * last datapoint; `-` reverses the order.
+ */
+export const deviceOrders = ['created', '-created', 'name', '-name', 'natural', '-natural', 'heard', '-heard'] as const;
 export type DeviceOrder = (typeof deviceOrders)[number];
 
 /** Which devices a list is of. */
@@ -85,6 +88,8 @@ export interface DeviceStore {
   find(id: DeviceId): Promise<Device | undefined>;
   /** Keys of devices that the audience may see and that match filter and search; by default in order of creation. */
   listKeys(query: DeviceListQuery): Promise<DeviceKey[]>;
+  /** The domains that devices of the audience have, each once; those of more characters than names may have are left out. */
+  listDomains(audience: Audience, limit: number): Promise<string[]>;
   /** The devices of these keys, in this order; removed ones are left out. */
   listByKeys(keys: readonly DeviceKey[]): Promise<Device[]>;
   /**

@@ -120,6 +120,14 @@ export class Devices {
     return { steps: this.#inSteps(keys, actor.caller), total };
   }
 
+  /** The domains of the devices that the actor may see, each once, 9 before 10. */
+  async listDomains(actor: Actor): Promise<string[]> {
+    this.#permissions.requireGuestAllowed(actor);
+    const audience = this.#permissions.audienceOf(actor, scope.view);
+    const domains = await this.#store.listDomains(audience, limits.domainsListedMax);
+    return domains.sort(new Intl.Collator('en', { numeric: true }).compare);
+  }
+
   /**
    * Reads the devices in steps. A step has as many as fit by their parts, and by bytes as estimated from the step
    * before.

@@ -8,7 +8,7 @@ import { DeviceIdSchema, SensorIdSchema } from '../schemas/device-schemas.ts';
 import { timestamp } from '../schemas/field-schemas.ts';
 import { toJson } from '../schemas/records.ts';
 import { roleText } from './columns.ts';
-import type { ImportPlan } from './import-plan.ts';
+import type { ImportPlan, Remark } from './import-plan.ts';
 import type { ImportQuery } from './import-query.ts';
 import type { FileImportResult } from './import-run.ts';
 
@@ -16,11 +16,26 @@ const count = (description: string, example: number) => Type.Integer({ descripti
 const words = (description: string, example: string) => Type.String({ description, examples: [example] });
 const maybe = Type.Optional;
 
+/** A sentence by its code, for clients in other languages. */
+const said = {
+  code: maybe(
+    words('What is said, as a code, for clients with words of their own; others show the text.', 'time-format'),
+  ),
+  params: maybe(
+    Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
+      description: 'What the sentence names, by the names that belong to the code.',
+      examples: [{ text: '31.02.2026', format: 'D.M.YYYY' }],
+    }),
+  ),
+};
+const saidObject = Type.Object(said, { description: 'The code of a sentence, and what the sentence names.' });
+
 const RefusedField = Type.Object(
   {
     line: count('Number of the line in the file, from 1; in a JSON array, of the element.', 17),
     column: maybe(count('Number of the column, from 1; absent where the whole line is refused.', 2)),
     detail: words('What was wrong, or what would be right.', '"31.02.2026" is no time as D.M.YYYY.'),
+    ...said,
   },
   { title: 'RefusedField', description: 'A line, or a field of it, that was not stored, and why.' },
 );
@@ -95,6 +110,7 @@ export const ImportAnswer = Type.Object(
         {
           line: count('Number of the first line that was not processed; all lines before it were.', 5001),
           detail: words('Why the import stopped.', 'The disk is full.'),
+          ...said,
         },
         { description: 'Present where the import stopped before the end of the file.' },
       ),
@@ -102,9 +118,11 @@ export const ImportAnswer = Type.Object(
     problems: Type.Array(words('A problem.', 'No column is the time.'), {
       description: 'Of a dry run: problems that query parameters must solve before anything can be stored.',
     }),
+    problem_codes: Type.Array(saidObject, { description: 'The problems by their codes, in the same order.' }),
     notes: Type.Array(words('A note.', 'The times name no zone and are read as UTC.'), {
       description: 'Assumptions that were made.',
     }),
+    note_codes: Type.Array(saidObject, { description: 'The notes by their codes, in the same order.' }),
     file: ImportedFile,
     samples: maybe(
       Type.Array(
@@ -133,17 +151,23 @@ export function toImportRecord(
   return {
     dry_run: query.dry_run,
     ...{ lines, accepted, duplicates: report.known, missing: report.missing, refused_count: refusedCount },
-    refused: report.refused,
+    refused: report.refused.map(({ said: by, ...field }) => ({ ...field, ...by })),
     from: isTimed ? formatTimestamp(report.fromMs) : undefined,
     to: isTimed ? formatTimestamp(report.toMs) : undefined,
     created: made.map(({ device, sensor }) => ({ device_id: device, sensor_id: sensor })),
-    stopped: report.stopped,
-    problems: plan.problems,
-    notes: plan.notes,
+    stopped: report.stopped && { line: report.stopped.line, detail: report.stopped.detail, ...report.stopped.said },
+    problems: plan.problems.map(({ text }) => text),
+    problem_codes: plan.problems.map(codeOf),
+    notes: plan.notes.map(({ text }) => text),
+    note_codes: plan.notes.map(codeOf),
     file: toFileRecord({ plan, report }, query),
     samples: query.dry_run ? toSamples({ plan, report }) : undefined,
     next: toNextPart({ plan, report }),
   };
+}
+
+function codeOf({ code, params }: Remark): object {
+  return { code, params };
 }
 
 function toFileRecord({ plan, report }: FileImportResult, { timezone }: ImportQuery): object {

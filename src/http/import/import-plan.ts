@@ -1,7 +1,7 @@
 // The plan for reading an imported file: the caller's settings, completed by what its first lines show. Made once for a
 // file by import-run.ts; a dry run shows it before anything is stored.
 
-import { Refusal } from '../../base/refusal.ts';
+import { Refusal, type Said } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
 import { TimeZone } from '../../base/time/time-zone.ts';
 import { parseTimestamp } from '../../base/time/timestamp.ts';
@@ -20,7 +20,7 @@ import type { ImportQuery } from './import-query.ts';
 import { LocalTimes } from './local-times.ts';
 import { arrayRows, csvRows, KeyColumns, ndjsonRows, type RowReader } from './rows.ts';
 import { parseTimeFormat, recogniseTimes, type TimeFormat } from './time-format.ts';
-import { missingWords, quoted, type ValueForm } from './value-texts.ts';
+import { missingWords, quoted, shortened, type ValueForm } from './value-texts.ts';
 
 export type FileKind = 'csv' | 'ndjson' | 'json';
 
@@ -33,6 +33,11 @@ export interface ImportFile {
   readonly items: readonly Json[];
   /** Sensors of the request's device, where the caller may see them. */
   readonly knownSensors: readonly (KnownSensor & { readonly unit?: string })[] | undefined;
+}
+
+/** A sentence for the caller, in English and by its code. */
+export interface Remark extends Said {
+  readonly text: string;
 }
 
 export interface ImportPlan {
@@ -48,9 +53,9 @@ export interface ImportPlan {
   readonly times: LocalTimes;
   readonly values: ValueForm;
   /** What the caller has to specify before anything can be stored. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Remark[];
   /** Remarks for the caller. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Remark[];
 }
 
 /** @throws Refusal `malformed` for settings that do not fit the file. */
@@ -150,7 +155,13 @@ function formatOf(query: ImportQuery, texts: readonly string[]) {
   if (texts.length === 0) return { format: parseTimeFormat('iso'), notes: [] };
   const found = recogniseTimes(texts);
   const notes = found?.isDoubtful
-    ? [`Times are read as ${found.format.name}, the day first. If the month comes first, say so by time_format.`]
+    ? [
+        {
+          code: 'day-first',
+          params: { format: found.format.name },
+          text: `Times are read as ${found.format.name}, the day first. If the month comes first, say so by time_format.`,
+        },
+      ]
     : [];
   return { format: found?.format, notes };
 }
@@ -163,58 +174,68 @@ function localTimes({ timezone, after }: ImportQuery): LocalTimes {
   return new LocalTimes(zone, { name: timezone, afterMs });
 }
 
-function zoneNotes(query: ImportQuery, texts: readonly string[], format: TimeFormat | undefined): string[] {
+function zoneNotes(query: ImportQuery, texts: readonly string[], format: TimeFormat | undefined): Remark[] {
   const [text] = texts;
   if (query.timezone !== 'UTC' || text === undefined || format === undefined) return [];
   const time = format.parse(text);
   if (time === undefined || time.offsetMs !== undefined) return [];
-  return ['The times name no zone and are read as UTC. If a clock on the wall showed them, say where by timezone.'];
+  const utc = 'The times name no zone and are read as UTC. If a clock on the wall showed them, say where by timezone.';
+  return [{ code: 'utc', text: utc }];
 }
 
-function sensorNotes(query: ImportQuery, columns: readonly Column[], known: ImportFile['knownSensors']): string[] {
+function sensorNotes(query: ImportQuery, columns: readonly Column[], known: ImportFile['knownSensors']): Remark[] {
   const own = columns.flatMap(({ name, role, unit }) =>
     typeof role === 'string' || role.device !== undefined ? [] : [{ name, unit, id: role.sensor }],
   );
   if (known === undefined) return [];
   const byId = new Map(known.map((sensor) => [sensor.id, sensor]));
-  const notes = own.flatMap(({ name, unit, id }) => {
+  const notes: Remark[] = own.flatMap(({ name, unit, id }) => {
     const sensor = byId.get(id);
     if (unit === undefined || sensor?.unit === undefined || sensor.unit === unit) return [];
-    return [`Column ${quoted(name ?? '')} goes to sensor ${id}, whose unit is ${quoted(sensor.unit)}.`];
+    const params = { column: shortened(name ?? ''), sensor: id, unit: shortened(sensor.unit) };
+    const text = `Column ${quoted(name ?? '')} goes to sensor ${id}, whose unit is ${quoted(sensor.unit)}.`;
+    return [{ code: 'other-unit', params, text }];
   });
   const missing = own.map(({ id }) => id).filter((id) => !byId.has(id));
   if (missing.length === 0 || query.create_sensors) return notes;
   const names = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ', …' : '');
   const advice = 'create_sensors=true makes what is missing; columns says that a column is another sensor, or ignored.';
-  return [...notes, `Device ${query.device} has no sensor ${names}: ${advice}`];
+  const params = { device: query.device ?? '', sensors: names };
+  return [
+    ...notes,
+    { code: 'missing-sensors', params, text: `Device ${query.device} has no sensor ${names}: ${advice}` },
+  ];
 }
 
 function problemsOf(
   query: ImportQuery,
   columns: readonly Column[],
   { texts, format }: { readonly texts: readonly string[]; readonly format: TimeFormat | undefined },
-): string[] {
+): Remark[] {
   const has = (wanted: string) => columns.some(({ role }) => role === wanted);
   const sensors = columns.map(({ role }) => role).filter((role) => typeof role !== 'string');
-  const problems: string[] = [];
+  const problems: Remark[] = [];
   const say = 'Say so by columns, such as columns=';
   // Data from another service may have only the time of receiving.
   const hasArrival = query.received === 'keep' && has('received');
-  if (!has('timestamp') && !has('date') && !hasArrival) problems.push(`No column is the time. ${say}1=timestamp`);
+  if (!has('timestamp') && !has('date') && !hasArrival)
+    problems.push({ code: 'no-time-column', text: `No column is the time. ${say}1=timestamp` });
   else if (texts.length > 0 && format === undefined) {
-    problems.push(
-      `The times are written in no way that is recognised: ${quoted(texts[0] ?? '')}. Say how by time_format.`,
-    );
+    const text = `The times are written in no way that is recognised: ${quoted(texts[0] ?? '')}. Say how by time_format.`;
+    problems.push({ code: 'times-unknown', params: { text: shortened(texts[0] ?? '') }, text });
   }
   if (!has('value') && sensors.length === 0) {
-    problems.push(`No column holds values. ${say}2=TC for the values of the sensor TC, or columns=4=value`);
+    const text = `No column holds values. ${say}2=TC for the values of the sensor TC, or columns=4=value`;
+    problems.push({ code: 'no-value-column', text });
   }
   if (has('value') && !has('sensor') && query.sensor === undefined) {
-    problems.push(`Nothing says which sensor the values are of. ${say}2=sensor, or name one by sensor`);
+    const text = `Nothing says which sensor the values are of. ${say}2=sensor, or name one by sensor`;
+    problems.push({ code: 'no-sensor-named', text });
   }
   const needsDevice = has('value') || sensors.some((role) => role.device === undefined);
   if (needsDevice && !has('device') && query.device === undefined) {
-    problems.push(`Nothing says which device the values are of. Name it by device, or ${say.toLowerCase()}1=device`);
+    const text = `Nothing says which device the values are of. Name it by device, or ${say.toLowerCase()}1=device`;
+    problems.push({ code: 'no-device-named', text });
   }
   return problems;
 }

@@ -1,5 +1,6 @@
 // The report of an import: counts everything, and keeps a bounded number of details. Filled by line-reader.ts and
 // import-run.ts.
+import type { Said } from '../../base/refusal.ts';
 import { doubleOf } from '../../base/text/exact-number.ts';
 import type { Json } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
@@ -27,7 +28,7 @@ export class ImportReport {
   /** The line after the last one read. */
   nextLine = 1;
   /** Set where the import stopped early: the first line that was not processed. */
-  stopped: { readonly line: number; readonly detail: string } | undefined;
+  stopped: { readonly line: number; readonly detail: string; readonly said: Said } | undefined;
   readonly #counts = new Map<number, ColumnCount>();
 
   refuse(field: RefusedField): void {
@@ -64,8 +65,8 @@ export class ImportReport {
   }
 
   /** Nothing from this line on was processed. */
-  stopAt(line: number, detail: string): void {
-    this.stopped = { line, detail };
+  stopAt(line: number, why: { readonly detail: string; readonly said: Said }): void {
+    this.stopped = { line, ...why };
     const before = this.refused.filter((field) => field.line < line);
     this.refusedCount -= this.refused.length - before.length;
     this.refused.splice(0, this.refused.length, ...before);

@@ -12,6 +12,7 @@ import { type ImportFile, type ImportPlan, makePlan } from './import-plan.ts';
 import type { ImportQuery } from './import-query.ts';
 import { ImportReport } from './import-report.ts';
 import { LineReader } from './line-reader.ts';
+import { saidOf } from './value-texts.ts';
 
 export interface FileImportResult {
   readonly plan: ImportPlan;
@@ -29,7 +30,8 @@ export async function importFile(
   const items = await body.readItems(options.caller);
   const { sample, isWhole } = await readSample(texts);
   const plan = makePlan(query, { kind, items, sample, isWhole, knownSensors: options.knownSensors });
-  if (plan.problems.length > 0 && !query.dry_run) throw new Refusal('malformed', plan.problems.join(' '));
+  if (plan.problems.length > 0 && !query.dry_run)
+    throw new Refusal('malformed', plan.problems.map(({ text }) => text).join(' '));
   const report = new ImportReport();
   const run = new FileImport({ plan, report, query, run: options.run, caller: options.caller });
   try {
@@ -37,7 +39,7 @@ export async function importFile(
   } catch (error) {
     const hasStored = !query.dry_run && report.accepted + report.known > 0;
     if (!(error instanceof Refusal) || !hasStored) throw error;
-    report.stopAt(run.firstOpenLine, error.message);
+    report.stopAt(run.firstOpenLine, { detail: error.message, said: saidOf(error) });
   }
   return { plan, report };
 }

@@ -12,7 +12,7 @@ import type { ImportQuery } from './import-query.ts';
 import type { ImportReport } from './import-report.ts';
 import type { Row } from './rows.ts';
 import { parseTimeFormat } from './time-format.ts';
-import { parseValueText, quoted } from './value-texts.ts';
+import { parseValueText, quoted, saidOf, shortened } from './value-texts.ts';
 
 const iso = parseTimeFormat('iso');
 
@@ -43,15 +43,18 @@ export class LineReader {
   read(row: Row): ImportLine[] {
     this.#lookAtColumns();
     try {
-      if (row.fault !== undefined) throw new Refusal('malformed', row.fault);
+      if (row.fault !== undefined) throw new Refusal('malformed', row.fault.detail, { said: row.fault.said });
       const count = this.#columns.length;
       if (row.cells.length > count) {
-        throw new Refusal('malformed', `The line has ${row.cells.length} fields, and there are ${count} columns.`);
+        const said = { code: 'fields', params: { fields: row.cells.length, columns: count } };
+        throw new Refusal('malformed', `The line has ${row.cells.length} fields, and there are ${count} columns.`, {
+          said,
+        });
       }
       return this.#places.has('value') ? this.#readLong(row) : this.#readWide(row);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.#report.refuse({ line: row.line, column: undefined, detail: error.message });
+      this.#report.refuse({ line: row.line, column: undefined, detail: error.message, said: saidOf(error) });
       return [];
     }
   }
@@ -99,7 +102,7 @@ export class LineReader {
       return read();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.#report.refuse({ line, column: number, detail: error.message });
+      this.#report.refuse({ line, column: number, detail: error.message, said: saidOf(error) });
       return undefined;
     }
   }
@@ -118,11 +121,14 @@ export class LineReader {
     const receivedMs = this.#query.received === 'keep' ? this.#receivedAt(row) : undefined;
     const text = ['timestamp', 'date', 'time'].map((role) => this.#textAt(row, role)).join(' ').trim(); // biome-ignore format: one line
     if (text === '' && receivedMs !== undefined) return { device, receivedMs, timestampMs: Number.NaN };
-    if (text === '') throw new Refusal('malformed', 'The line has no time.');
+    if (text === '') throw new Refusal('malformed', 'The line has no time.', { said: { code: 'no-time' } });
     const { timeFormat, times } = this.#plan;
     const time = timeFormat?.parse(text);
     if (time === undefined) {
-      throw new Refusal('malformed', `${quoted(text)} is no time as ${timeFormat?.name ?? 'any that is known'}.`);
+      const said = { code: 'time-format', params: { text: shortened(text), format: timeFormat?.name ?? '' } };
+      throw new Refusal('malformed', `${quoted(text)} is no time as ${timeFormat?.name ?? 'any that is known'}.`, {
+        said,
+      });
     }
     return { device, receivedMs, timestampMs: times.toUtc(time, `${device}\n${series}`) };
   }
@@ -131,14 +137,19 @@ export class LineReader {
     const text = this.#textAt(row, 'received');
     if (text === '') return undefined;
     const time = iso.parse(text);
-    if (time === undefined) throw new Refusal('malformed', `${quoted(text)} is no time such as 2016-06-08T18:20:27Z.`);
+    if (time === undefined) {
+      const said = { code: 'time-format', params: { text: shortened(text), format: '2016-06-08T18:20:27Z' } };
+      throw new Refusal('malformed', `${quoted(text)} is no time such as 2016-06-08T18:20:27Z.`, { said });
+    }
     return time.wallMs - (time.offsetMs ?? 0);
   }
 
   #idOf(role: 'device' | 'sensor', row: Row, fallback: string | undefined): string {
     const id = this.#textAt(row, role) || fallback || '';
     if (isId(id)) return id;
-    throw new Refusal('malformed', id === '' ? `The line names no ${role}.` : `The ${role} ${quoted(id)} ${idRule}.`);
+    if (id === '') throw new Refusal('malformed', `The line names no ${role}.`, { said: { code: `no-${role}` } });
+    const said = { code: 'id', params: { text: shortened(id) } };
+    throw new Refusal('malformed', `The ${role} ${quoted(id)} ${idRule}.`, { said });
   }
 
   #textAt(row: Row, role: string): string {

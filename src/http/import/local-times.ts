@@ -41,7 +41,7 @@ export class LocalTimes {
   toUtc({ wallMs, offsetMs }: ParsedTime, series: string): number {
     const utcMs = offsetMs === undefined ? this.#fromWall(wallMs, series) : wallMs - offsetMs;
     if (!(utcMs >= earliestMs && utcMs <= latestMs)) {
-      throw new Refusal('malformed', 'The time is none between the years 0 and 9999.');
+      throw new Refusal('malformed', 'The time is none between the years 0 and 9999.', { said: { code: 'year' } });
     }
     this.#keep(series, utcMs);
     this.#newestMs = utcMs;
@@ -70,7 +70,8 @@ export class LocalTimes {
     const [first, second] = shown;
     if (first === undefined) {
       const clock = formatTimestamp(wallMs).replace('T', ' ').replace('Z', '');
-      throw new Refusal('malformed', `Clocks in ${this.#name} never showed ${clock}: they went ahead then.`);
+      const said = { code: 'clock-skipped', params: { zone: this.#name, time: clock } };
+      throw new Refusal('malformed', `Clocks in ${this.#name} never showed ${clock}: they went ahead then.`, { said });
     }
     const last = this.#last.get(series) ?? this.#afterMs;
     return second !== undefined && last >= first ? second : first;

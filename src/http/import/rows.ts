@@ -1,7 +1,7 @@
 // Splits an imported text that comes in pieces into rows: CSV records, NDJSON objects, or objects of a JSON array.
 // Called by import-run.ts; holds at most one line.
 
-import { Refusal } from '../../base/refusal.ts';
+import { Refusal, type Said } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
 import { parseExactJsonText } from '../../base/text/json-text.ts';
 import { limits } from '../../config/limits.ts';
@@ -15,8 +15,8 @@ export interface Row {
   readonly nextLine: number;
   /** By the column's position: a CSV field or any JSON; undefined where there is none. */
   readonly cells: readonly (Json | undefined)[];
-  /** The fault of the row, as a sentence. */
-  readonly fault?: string;
+  /** The fault of the row, as a sentence and by its code. */
+  readonly fault?: { readonly detail: string; readonly said: Said };
 }
 
 export interface RowReader {
@@ -52,7 +52,7 @@ export function csvRows(dialect: CsvDialect, { line }: { readonly line?: number 
         }
         if (line !== undefined && !hasHeader) shift = line - skip - 1;
         const row = { line: at + shift, nextLine: Math.max(at + 1, reader.nextLine) + shift, cells: fields };
-        yield fault === undefined ? row : { ...row, fault: `The line ${fault}.` };
+        yield fault === undefined ? row : { ...row, fault: { detail: `The line ${fault}.`, said: csvSaid(fault) } };
       }
     },
   };
@@ -68,7 +68,8 @@ export class KeyColumns {
   /** @throws Refusal `malformed` for what is no object. */
   cellsOf(item: Json): (Json | undefined)[] {
     if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-      throw new Refusal('malformed', 'A line is an object, such as {"device_id": "field-3", "sensor_id": "TC", …}.');
+      const detail = 'A line is an object, such as {"device_id": "field-3", "sensor_id": "TC", …}.';
+      throw new Refusal('malformed', detail, { said: { code: 'no-object' } });
     }
     const keys = Object.keys(item);
     this.keysRead += keys.length;
@@ -82,7 +83,10 @@ export class KeyColumns {
     const known = this.#places.get(key);
     if (known !== undefined) return known;
     if (key.length > limits.importKeyCharsMax) {
-      throw new Refusal('too-large', `The line has a key of more than ${limits.importKeyCharsMax} characters.`);
+      const said = { code: 'key-long', params: { max: limits.importKeyCharsMax } };
+      throw new Refusal('too-large', `The line has a key of more than ${limits.importKeyCharsMax} characters.`, {
+        said,
+      });
     }
     if (this.names.length >= limits.importColumnsMax) throw tooManyKeys();
     this.#places.set(key, this.names.length);
@@ -91,7 +95,8 @@ export class KeyColumns {
 }
 
 function tooManyKeys(): Refusal {
-  return new Refusal('too-large', `The file has more than ${limits.importColumnsMax} keys.`);
+  const said = { code: 'many-keys', params: { max: limits.importColumnsMax } };
+  return new Refusal('too-large', `The file has more than ${limits.importColumnsMax} keys.`, { said });
 }
 
 /** @param line the number of the first line. */
@@ -109,7 +114,7 @@ export function ndjsonRows(keys: KeyColumns, { line: first }: { readonly line?: 
         line += 1;
       }
       if (rest.length <= limits.importLineCharsMax) return;
-      if (!isSkipping) yield { line, nextLine: line + 1, cells: [], fault: tooLong };
+      if (!isSkipping) yield { line, nextLine: line + 1, cells: [], fault: { detail: tooLong, said: lineLong } };
       isSkipping = true;
       rest = '';
     },
@@ -127,9 +132,17 @@ export function arrayRows(keys: KeyColumns, items: readonly Json[]): RowReader {
 }
 
 const tooLong = `The line is longer than ${limits.importLineCharsMax} characters.`;
+const lineLong: Said = { code: 'line-long', params: { max: limits.importLineCharsMax } };
+
+/** A fault of csv-records.ts: nearly all are about quotes. */
+function csvSaid(fault: string): Said {
+  return fault.startsWith('has more than')
+    ? { code: 'many-fields', params: { max: limits.importColumnsMax } }
+    : { code: 'quotes' };
+}
 
 function parseLine(text: string): Json {
-  if (text.length > limits.importLineCharsMax) throw new Refusal('too-large', tooLong);
+  if (text.length > limits.importLineCharsMax) throw new Refusal('too-large', tooLong, { said: lineLong });
   return parseExactJsonText(Buffer.from(text), limits.nestingLevelsMax);
 }
 
@@ -138,6 +151,11 @@ function toRow(line: number, keys: KeyColumns, parse: () => Json): Row {
     return { line, nextLine: line + 1, cells: keys.cellsOf(parse()) };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return { line, nextLine: line + 1, cells: [], fault: error.message };
+    return {
+      line,
+      nextLine: line + 1,
+      cells: [],
+      fault: { detail: error.message, said: error.said ?? { code: 'no-json' } },
+    };
   }
 }

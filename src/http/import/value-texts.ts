@@ -1,7 +1,7 @@
 // Interprets a CSV field: no value, a number with decimal point or comma, a boolean, JSON, or text. Called by
 // line-reader.ts, and by csv-dialect.ts for the form of numbers.
 
-import { Refusal } from '../../base/refusal.ts';
+import { Refusal, type Said } from '../../base/refusal.ts';
 import { exactNumber } from '../../base/text/exact-number.ts';
 import { isStorableText, type Json, textFault } from '../../base/text/json.ts';
 import { parseExactJsonText } from '../../base/text/json-text.ts';
@@ -43,7 +43,10 @@ export function parseValueText(field: string, { decimal, kind, missing }: ValueF
   if (text === '' || missing.has(text.toLowerCase())) return undefined;
   if (kind === 'text') return cleanText(text);
   if (isNumber(text, decimal)) return toNumber(text, decimal);
-  if (kind === 'number') throw new Refusal('malformed', `${quoted(text)} is no number.`);
+  if (kind === 'number') {
+    const said = { code: 'no-number', params: { text: shortened(text) } };
+    throw new Refusal('malformed', `${quoted(text)} is no number.`, { said });
+  }
   if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
   return jsonOrText(text);
 }
@@ -51,7 +54,8 @@ export function parseValueText(field: string, { decimal, kind, missing }: ValueF
 /** A JSON text as its value; any other text as a string. */
 export function jsonOrText(text: string): Json {
   if (text.length > limits.valueBytesMax) {
-    throw new Refusal('too-large', `value has ${text.length} characters; a value takes ${limits.valueBytesMax} bytes.`);
+    const detail = `value has ${text.length} characters; a value takes ${limits.valueBytesMax} bytes.`;
+    throw new Refusal('too-large', detail, { said: { code: 'value-long', params: { max: limits.valueBytesMax } } });
   }
   if (!isJson(text)) return cleanText(text);
   // Parsed inside a datapoint, so that its bounds apply and faults point to /value.
@@ -62,7 +66,10 @@ export function jsonOrText(text: string): Json {
 function toNumber(text: string, decimal: Decimal): Json {
   const plain = decimal === 'comma' ? text.replaceAll('.', '').replace(',', '.') : text;
   const value = Number(plain);
-  if (!Number.isFinite(value)) throw new Refusal('malformed', `${quoted(text)} is too large for a number.`);
+  if (!Number.isFinite(value)) {
+    const said = { code: 'number-large', params: { text: shortened(text) } };
+    throw new Refusal('malformed', `${quoted(text)} is too large for a number.`, { said });
+  }
   if (plain.length <= numberCharsPlain && !/e/i.test(plain)) return value;
   return exactNumber(jsonNumberOf(plain));
 }
@@ -78,7 +85,8 @@ function jsonNumberOf(plain: string): string {
 const numberCharsPlain = 15;
 
 function cleanText(text: string): string {
-  if (!isStorableText(text)) throw new Refusal('malformed', `value ${textFault(text)}.`);
+  if (!isStorableText(text))
+    throw new Refusal('malformed', `value ${textFault(text)}.`, { said: { code: 'value-text' } });
   return text;
 }
 
@@ -93,6 +101,15 @@ function isJson(text: string): boolean {
 
 /** A text for an error message: shortened, without control characters. */
 export function quoted(text: string): string {
+  return `"${shortened(text)}"`;
+}
+
+export function shortened(text: string): string {
   const short = text.length > 40 ? `${text.slice(0, 40)}…` : text;
-  return `"${short.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd')}"`;
+  return short.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
+}
+
+/** What a client may say of a refusal in its own words; at least of which kind it is. */
+export function saidOf({ said, code }: Refusal): Said {
+  return said ?? { code };
 }

@@ -58,7 +58,7 @@ const messageFields = {
   }),
   message: Type.String({
     ...messageBound,
-    description: `The text. \`{id}\` is replaced by the id of the sensor that made the notification fire, \`{<sensor id>}\` by the last value of that sensor; \`$\{…}\` does the same.`,
+    description: `The text. \`{id}\` is replaced by the id of the sensor that made the notification fire, \`{<sensor id>}\` by the last value of that sensor; \`$\{…}\` does the same. Where the device has no sensor of that id: \`{device}\` is its name (\`{device_id}\` its id), \`{sensor}\` the name of the sensor, \`{value}\` its last value, \`{unit}\` its unit, \`{time}\` when it fired, \`{link}\` the page of the sensor (a path only where the service has no \`DUNDUN_BASE_URL\`).`,
     examples: ['{id} is at {TC} °C'],
   }),
 };

@@ -100,7 +100,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
               type: 'string',
               enum: [...deviceOrders],
               description:
-                'The order: by creation (default), by name (by id where there is no name), or by the time of the last datapoint or change (`heard`); `-` reverses it.',
+                'The order: by creation (default), by name (by id where there is no name) letter by letter, by name as people count (`natural`: 9 before 10), or by the time of the last datapoint or change (`heard`); `-` reverses it.',
               examples: ['name'],
             }),
           ),
@@ -137,6 +137,26 @@ export function registerDevices(app: TypedApp, services: Services): void {
       };
       return (await sendRecords(request, reply as never, records())) as never;
     },
+  );
+
+  app.get(
+    '/domains',
+    {
+      schema: {
+        tags,
+        operationId: 'listDomains',
+        summary: 'List the domains in use',
+        description: `The \`domain\` of the devices that you may see, each once: what a field for it may offer. At most ${limits.domainsListedMax}, none of more than ${limits.nameCharsMax} characters.`,
+        response: {
+          200: Type.Array(Type.String({ maxLength: limits.nameCharsMax, examples: ['irrigation'] }), {
+            description: 'Domains, 9 before 10.',
+            maxItems: limits.domainsListedMax,
+          }),
+          ...refusals,
+        },
+      },
+    },
+    (request, reply) => devices.listDomains(actorWhileConnected(request, reply)),
   );
 
   app.get(

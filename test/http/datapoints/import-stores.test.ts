@@ -148,9 +148,11 @@ suite('an import', () => {
   test('keeps when values were received where that is asked for, but not from the future', async () => {
     const text = `sensor,time,date_received,value\nx,${timeOf(1)},${timeOf(2)},1\nx,,${timeOf(3)},2\nx,${timeOf(4)},2999-01-01T00:00:00Z,3\n`;
     const ignored = await bring(text, 'device=a&dry_run=true');
-    assert.deepEqual(ignored.refused, [{ line: 3, detail: 'The line has no time.' }]);
+    assert.deepEqual(ignored.refused, [{ line: 3, detail: 'The line has no time.', code: 'no-time' }]);
     const { refused } = await bring(text, 'device=a&received=keep');
-    assert.deepEqual(refused, [{ line: 4, detail: 'The time it was received lies in the future.' }]);
+    assert.deepEqual(refused, [
+      { line: 4, detail: 'The time it was received lies in the future.', code: 'received-future' },
+    ]);
     const { body } = await server.call(as, 'GET', '/devices/a/sensors/x/values');
     assert.deepEqual(body, [
       { value: 1, timestamp: timeOf(1), date_received: timeOf(2) },

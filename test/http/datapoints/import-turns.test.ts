@@ -86,7 +86,9 @@ suite('an import of JSON', () => {
         headers: { 'content-type': type },
       });
       assert.equal(status, 200);
-      assert.deepEqual(answer.refused, [{ line: 1, detail: 'The file has more than 2000 keys.' }]);
+      assert.deepEqual(answer.refused, [
+        { line: 1, detail: 'The file has more than 2000 keys.', code: 'many-keys', params: { max: 2000 } },
+      ]);
       assert.equal(answer.accepted, 2, JSON.stringify(answer));
     });
   }

@@ -192,8 +192,14 @@ suite('a value', () => {
     const { refused, accepted } = await look(`time,TC,RH\n${t0},open,1\n${t0},1e999,2\n`, { values: 'number' });
     assert.equal(accepted, 2);
     assert.deepEqual(refused, [
-      { line: 2, column: 2, detail: '"open" is no number.' },
-      { line: 3, column: 2, detail: '"1e999" is too large for a number.' },
+      { line: 2, column: 2, detail: '"open" is no number.', code: 'no-number', params: { text: 'open' } },
+      {
+        line: 3,
+        column: 2,
+        detail: '"1e999" is too large for a number.',
+        code: 'number-large',
+        params: { text: '1e999' },
+      },
     ]);
   });
 });
@@ -205,7 +211,8 @@ suite('on days when clocks change', () => {
   test('a time that was skipped is refused', async () => {
     const { refused } = await look('time,TC\n2024-03-31 01:59,1\n2024-03-31 02:00,2\n2024-03-31 03:00,3\n', zone);
     const detail = 'Clocks in Europe/Paris never showed 2024-03-31 02:00:00: they went ahead then.';
-    assert.deepEqual(refused, [{ line: 3, detail }]);
+    const params = { zone: 'Europe/Paris', time: '2024-03-31 02:00:00' };
+    assert.deepEqual(refused, [{ line: 3, detail, code: 'clock-skipped', params }]);
   });
 
   test('an hour that was shown twice is read twice', async () => {

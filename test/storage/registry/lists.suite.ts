@@ -177,7 +177,11 @@ function comparison(order: DeviceOrder): (a: Device, b: Device) => number {
   const nameOf = ({ id, name = id }: Device) => name.toLowerCase();
   const times = (a: Device, b: Device) => a.dateModifiedMs - b.dateModifiedMs;
   const names = (a: Device, b: Device) => byCodePoints(nameOf(a), nameOf(b));
-  const compare = order.endsWith('name') ? names : order.endsWith('heard') ? times : () => 0;
+  const naturalOf = (device: Device) =>
+    nameOf(device).replace(/[0-9]+/g, (n) => n.replace(/^0+(?=.)/, '').padStart(20, '0'));
+  const naturally = (a: Device, b: Device) => byCodePoints(naturalOf(a), naturalOf(b));
+  const compares = { created: () => 0, name: names, natural: naturally, heard: times };
+  const compare = compares[order.replace('-', '') as keyof typeof compares];
   return (a, b) => sign * (compare(a, b) || a.key - b.key);
 }
 

@@ -9,12 +9,14 @@ export function DeviceAbout({ device }: { readonly device: Device }) {
   const { tag, strings } = useLocale();
   const { device: words } = strings;
   const { domain, deployed, retention_days: days, meta, date_created: created, date_modified: modified } = device;
+  const { notes, ...rest } = (meta ?? {}) as Readonly<Record<string, unknown>>;
   const localTime = (at: string) => new Date(at).toLocaleString(tag, { dateStyle: 'long', timeStyle: 'short' });
   const record = {
     ...(domain ? { [words.domain]: domain } : {}),
     ...(deployed === undefined ? {} : { [words.deployedState]: deployed ? words.yes : words.no }),
     ...(days === undefined ? {} : { [words.retention]: words.keptFor(days) }),
-    ...meta,
+    ...rest,
+    ...(typeof notes === 'string' ? { [words.meta]: notes } : notes === undefined ? {} : { notes }),
     [words.created]: localTime(created),
     [words.modified]: localTime(modified),
   };

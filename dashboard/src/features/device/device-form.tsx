@@ -5,6 +5,7 @@ import { Autocomplete, Checkbox, NumberInput, Stack, Textarea, TextInput } from 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiProblem } from '../../api/api-problem.ts';
 import { api, call, type Device } from '../../api/client.ts';
+import { domainsQuery } from '../../api/domains.ts';
 import { gatewayChoicesQuery } from '../../api/gateways.ts';
 import { keys } from '../../api/query-keys.ts';
 import type { Rights } from '../../api/rights.ts';
@@ -13,6 +14,7 @@ import { UserInput } from '../../shared/account/user-input.tsx';
 import { Dialog } from '../../shared/form/dialog.tsx';
 import { FormButtons } from '../../shared/form/form-buttons.tsx';
 import { idPattern } from '../../shared/form/id-pattern.ts';
+import { MoreFields } from '../../shared/form/more-fields.tsx';
 import { type Form, useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
@@ -41,7 +43,9 @@ interface Values {
   readonly gateway_id: string;
   readonly deployed: boolean;
   readonly retention_days: number | '';
-  /** JSON as typed; empty: none. */
+  /** Plain text in the field `notes` of the device's `meta`. */
+  readonly notes: string;
+  /** What else is in `meta`: JSON as typed; empty: nothing. */
   readonly meta: string;
   readonly owner: string;
 }
@@ -53,7 +57,7 @@ function valuesOf(device: Device): Values {
     gateway_id: device.gateway_id ?? '',
     deployed: device.deployed ?? false,
     retention_days: device.retention_days ?? '',
-    meta: device.meta === undefined ? '' : JSON.stringify(device.meta, null, 2),
+    ...metaValues(device.meta),
     owner: device.owner,
   };
 }
@@ -85,12 +89,7 @@ function Fields({ device, rights, onClose }: DeviceFormProps) {
       <Stack gap="md">
         {form.problem !== undefined && <ProblemNotice error={form.problem} />}
         <TextInput data-autofocus label={shared.name} maxLength={256} {...form.field('name')} />
-        <TextInput
-          label={words.domain}
-          description={words.domainMeans}
-          placeholder={words.domainExample}
-          {...form.field('domain')}
-        />
+        <DomainInput form={form} />
         <GatewayInput form={form} />
         <Checkbox
           label={words.deployed}
@@ -111,13 +110,24 @@ function Fields({ device, rights, onClose }: DeviceFormProps) {
         <Textarea
           label={words.meta}
           description={words.metaMeans}
-          placeholder='{"crop": "onion"}'
           autosize
           minRows={2}
           maxRows={10}
-          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
-          {...form.field('meta')}
+          {...form.field('notes')}
         />
+        <MoreFields isNeeded={form.errorOf('meta') !== undefined || before.meta !== ''}>
+          <Textarea
+            label={words.metaJson}
+            description={words.metaJsonMeans}
+            placeholder='{"crop": "onion"}'
+            autosize
+            minRows={2}
+            maxRows={10}
+            spellCheck={false}
+            styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+            {...form.field('meta')}
+          />
+        </MoreFields>
         {rights.isManager && (
           <UserInput
             label={shared.owner}
@@ -130,6 +140,25 @@ function Fields({ device, rights, onClose }: DeviceFormProps) {
         <FormButtons submit={shared.save} isSending={form.isSending} onCancel={onClose} />
       </Stack>
     </form>
+  );
+}
+
+/** The domains in use, to choose from; any other may be typed. */
+function DomainInput({ form }: { readonly form: Form<Values> }) {
+  const { device: words } = useStrings();
+  const { data = [] } = useQuery(domainsQuery);
+  return (
+    <Autocomplete
+      label={words.domain}
+      description={words.domainMeans}
+      placeholder={words.domainExample}
+      data={data}
+      limit={limits.completionsMax}
+      value={form.values.domain}
+      onChange={(domain) => form.set('domain', domain)}
+      error={form.errorOf('domain')}
+      autoComplete="off"
+    />
   );
 }
 
@@ -171,12 +200,29 @@ function parseMeta(typed: string): object | null | undefined {
   }
 }
 
+/** Notes are the text `notes`; where that is something else, it is data of a program. */
+function metaValues(meta: Device['meta']): Pick<Values, 'notes' | 'meta'> {
+  const { notes, ...rest } = (meta ?? {}) as Readonly<Record<string, unknown>>;
+  const isText = typeof notes === 'string';
+  const others = isText || notes === undefined ? rest : { notes, ...rest };
+  const json = Object.keys(others).length === 0 ? '' : JSON.stringify(others, null, 2);
+  return { notes: isText ? notes : '', meta: json };
+}
+
+/** Both as the server has them in one object; null where there is nothing. */
+function metaOf({ notes, meta }: Values): object | null {
+  const text = notes.trim();
+  const all = { ...parseMeta(meta), ...(text === '' ? {} : { notes: text }) };
+  return Object.keys(all).length === 0 ? null : all;
+}
+
 /** @throws ApiProblem that names the field */
 async function send(device: string, before: Values, values: Values): Promise<void> {
   const params = { path: { device } };
-  const { name, domain, gateway_id: gateway, deployed, retention_days: days, meta, owner } = values;
+  const { name, domain, gateway_id: gateway, deployed, retention_days: days, owner } = values;
+  const putMeta = () => call(api.PUT('/api/v2/devices/{device}/meta', { params, body: metaOf(values) as never }));
   // null takes a field away; the types of the schema have the values alone.
-  const bodies: Readonly<Record<keyof Values, () => Promise<unknown>>> = {
+  const bodies: Readonly<Record<Exclude<keyof Values, 'notes'>, () => Promise<unknown>>> = {
     name: () => call(api.PUT('/api/v2/devices/{device}/name', { params, body: name.trim() })),
     domain: () => call(api.PUT('/api/v2/devices/{device}/domain', { params, body: domain.trim() })),
     gateway_id: () => call(api.PUT('/api/v2/devices/{device}/gateway_id', { params, body: gateway.trim() })),
@@ -185,13 +231,15 @@ async function send(device: string, before: Values, values: Values): Promise<voi
       const body = (days === '' ? null : days) as never;
       return call(api.PUT('/api/v2/devices/{device}/retention_days', { params, body }));
     },
-    meta: () => call(api.PUT('/api/v2/devices/{device}/meta', { params, body: parseMeta(meta) as never })),
+    meta: putMeta,
     owner: () => call(api.PUT('/api/v2/devices/{device}/owner', { params, body: owner.trim() })),
   };
-  for (const [field, put] of Object.entries(bodies) as [keyof Values, () => Promise<unknown>][]) {
-    if (values[field] === before[field]) continue;
+  const isNoted = values.notes.trim() !== before.notes.trim();
+  for (const [field, put] of Object.entries(bodies) as [keyof typeof bodies, () => Promise<unknown>][]) {
+    if (values[field] === before[field] && !(field === 'meta' && isNoted)) continue;
     await put().catch((error: unknown) => {
-      throw error instanceof ApiProblem ? error.at(`/${field}`) : error;
+      const place = field === 'meta' && isNoted ? 'notes' : field;
+      throw error instanceof ApiProblem ? error.at(`/${place}`) : error;
     });
   }
 }

@@ -126,7 +126,7 @@ function Trend({ value, unit, day, calib }: TrendProps) {
   return (
     <span className={classes.trend} title={said} role="img" aria-label={said}>
       <Icon name={icon} size={14} />
-      {!isSteady && (isLongUnit(unit) ? size : by)}
+      {!isSteady && <bdi dir="ltr">{isLongUnit(unit) ? size : by}</bdi>}
     </span>
   );
 }

@@ -4,6 +4,7 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
+import { domainsQuery } from '../../api/domains.ts';
 import { gatewayChoicesQuery } from '../../api/gateways.ts';
 import { useSession, useUsername } from '../../api/use-session.ts';
 import { limits } from '../../limits.ts';
@@ -78,6 +79,7 @@ function Chips({ search, change }: ChipsProps) {
   const { owner, shared, visibility, silent, domain, gateway } = search;
   const other = owner === username ? undefined : owner;
   const gateways = useQuery(gatewayChoicesQuery).data ?? [];
+  const domains = useQuery(domainsQuery).data ?? [];
   return (
     <>
       {isUser && (
@@ -105,7 +107,7 @@ function Chips({ search, change }: ChipsProps) {
         onToggle={(on) => change({ silent: on || undefined })}
       />
       <FilterBy label={words.owner} value={other} onChange={(next) => change({ owner: next })} />
-      <FilterBy label={devices.domain} value={domain} onChange={(next) => change({ domain: next })} />
+      <FilterBy label={devices.domain} value={domain} onChange={(next) => change({ domain: next })} choices={domains} />
       <FilterBy
         label={devices.gateway}
         value={gateway}

@@ -12,7 +12,7 @@ import type { DevicesQuestion } from '../../shared/map/placed-devices.ts';
 import type { DevicesSearch } from './devices-search.ts';
 
 const dayMs = 86_400_000;
-const orders = { name: 'name', created: '-created', heard: '-heard', silent: 'heard' } as const;
+const orders = { name: 'natural', created: '-created', heard: '-heard', silent: 'heard' } as const;
 
 /** The question to the server; times are rounded, so that it is the same for a while. */
 export function questionOf(search: DevicesSearch): DevicesQuestion {

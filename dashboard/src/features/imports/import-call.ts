@@ -13,6 +13,8 @@ export interface ImportSettings {
   readonly delimiter: string;
   readonly decimal: string;
   readonly header: string;
+  /** Lines before the table, as typed; empty: as found. */
+  readonly skip: string;
   /** What columns are, by their numbers; undefined: as found. */
   readonly roles: Readonly<Record<number, string>> | undefined;
   readonly createSensors: boolean;
@@ -25,12 +27,14 @@ export function queryOf(
   settings: ImportSettings,
   { kind, columns }: { readonly kind: FileKind; readonly columns: Columns },
 ): Record<string, string> {
-  const { device, timezone, timeFormat, delimiter, decimal, header, roles, createSensors, skipDuplicates } = settings;
+  const { device, timezone, timeFormat, delimiter, decimal, header, skip, roles, createSensors, skipDuplicates } =
+    settings;
   return {
     ...(device.trim() === '' ? {} : { device: device.trim() }),
     timezone,
     ...(timeFormat.trim() === '' ? {} : { time_format: timeFormat.trim() }),
     ...{ delimiter, decimal, header },
+    ...(/^\d+$/.test(skip.trim()) && kind === 'csv' ? { skip: skip.trim() } : {}),
     ...(roles === undefined ? {} : { columns: mappingOf(roles, { kind, columns }) }),
     create_sensors: String(createSensors),
     on_duplicate: skipDuplicates ? 'skip' : 'keep',

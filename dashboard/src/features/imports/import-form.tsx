@@ -4,10 +4,12 @@ import { Button, Checkbox, Group, Radio, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { ApiProblem } from '../../api/api-problem.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
 import { byteSize } from '../../shared/page/byte-size.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import type { Strings } from '../../strings/catalogue.ts';
 import { useLocale } from '../../strings/strings.ts';
 import type { ChosenFile, Encoding } from './chosen-file.ts';
 import { ColumnRoles } from './column-roles.tsx';
@@ -15,6 +17,7 @@ import { type Columns, type ImportAnswer, type ImportSettings, queryOf, sendImpo
 import { ImportJob } from './import-job.ts';
 import { ImportProgress } from './import-progress.tsx';
 import { Samples } from './import-samples.tsx';
+import { refusedSetting } from './import-words.ts';
 import { ReadingFields } from './reading-fields.tsx';
 
 export interface ImportFormProps {
@@ -62,7 +65,9 @@ export function ImportForm({ chosen, device, onEncoding, onAnother }: ImportForm
             onEncoding={onEncoding}
             found={preview.data?.file}
           />
-          {preview.error !== null && <ProblemNotice error={preview.error} retry={() => void preview.refetch()} />}
+          {preview.error !== null && (
+            <ProblemNotice error={inWords(preview.error, imports)} retry={() => void preview.refetch()} />
+          )}
           {preview.data !== undefined && (
             <>
               <ColumnRoles columns={columns} roles={settings.roles} onRoles={(roles) => change({ roles })} />
@@ -84,6 +89,12 @@ export function ImportForm({ chosen, device, onEncoding, onAnother }: ImportForm
   );
 }
 
+/** A refusal of a setting says what is wrong in the words of the page. */
+function inWords(error: unknown, imports: Strings['imports']): unknown {
+  const detail = refusedSetting(imports, error);
+  return detail === undefined ? error : new ApiProblem({ status: 400, detail });
+}
+
 const jobKeys = new WeakMap<ImportJob, string>();
 
 /** A job that follows another begins anew. */
@@ -98,7 +109,7 @@ function initialSettings(device: string): ImportSettings {
     device,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     timeFormat: '',
-    ...{ delimiter: 'auto', decimal: 'auto', header: 'auto' },
+    ...{ delimiter: 'auto', decimal: 'auto', header: 'auto', skip: '' },
     roles: undefined,
     createSensors: true,
     skipDuplicates: true,
@@ -163,7 +174,7 @@ function Choices({ settings, change, created }: ChoicesProps) {
           onChange={(event) => change({ createSensors: event.currentTarget.checked })}
         />
         {names !== '' && (
-          <Text fz="sm" c="dimmed" ml={32}>
+          <Text fz="sm" c="dimmed" ms={32}>
             {imports.createSensorsWill(names)}
           </Text>
         )}

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useLocale } from '../../strings/strings.ts';
 import type { ImportAnswer } from './import-call.ts';
 import { localTime } from './import-samples.tsx';
+import { saidWords } from './import-words.ts';
 import { RefusedLines } from './refused-lines.tsx';
 
 export function ImportReport({ answer, device }: { readonly answer: ImportAnswer; readonly device: string }) {
@@ -29,7 +30,7 @@ export function ImportReport({ answer, device }: { readonly answer: ImportAnswer
       </List>
       {stopped !== undefined && (
         <Alert color="red" variant="light">
-          {imports.stoppedAt(stopped.line, stopped.detail)}
+          {imports.stoppedAt(stopped.line, saidWords(imports, stopped, stopped.detail))}
         </Alert>
       )}
       <RefusedLines answer={answer} />

@@ -4,13 +4,16 @@ import { formatValue } from '../../shared/device/value.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import type { ImportAnswer } from './import-call.ts';
+import { allSaid } from './import-words.ts';
 import classes from './imports.module.css';
 import { RefusedLines } from './refused-lines.tsx';
 
 export function Samples({ answer }: { readonly answer: ImportAnswer }) {
   const { strings } = useLocale();
   const { imports } = strings;
-  const { problems, notes, samples = [] } = answer;
+  const { samples = [] } = answer;
+  const problems = allSaid(imports, answer.problems, answer.problem_codes);
+  const notes = allSaid(imports, answer.notes, answer.note_codes);
   return (
     <>
       {problems.length > 0 && (

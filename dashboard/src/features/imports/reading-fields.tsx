@@ -3,9 +3,11 @@ import { Autocomplete, Button, Collapse, NativeSelect, SimpleGrid, Stack, Text, 
 import { useDisclosure } from '@mantine/hooks';
 import { DeviceInput } from '../../shared/device/device-input.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
+import { isolated } from '../../strings/isolated.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { type ChosenFile, type Encoding, encodings } from './chosen-file.ts';
 import type { ImportAnswer, ImportSettings } from './import-call.ts';
+import classes from './imports.module.css';
 import { MissingDevice } from './missing-device.tsx';
 
 export interface ReadingFieldsProps {
@@ -49,7 +51,8 @@ export function ReadingFields(props: ReadingFieldsProps) {
             {imports.found}: {foundWords(found, imports)}
           </Text>
         )}
-        <Button variant="subtle" size="compact-sm" ml={-8} onClick={toggle} aria-expanded={isOpen}>
+        <SkippedLines head={props.chosen.head} skip={found?.skip ?? 0} />
+        <Button variant="subtle" size="compact-sm" ms={-8} onClick={toggle} aria-expanded={isOpen}>
           {imports.readOtherwise}
         </Button>
         <Collapse expanded={isOpen}>
@@ -69,8 +72,27 @@ function foundWords(found: ImportAnswer['file'], imports: Strings['imports']): s
     ...(between === undefined ? [] : [imports[between]]),
     ...(decimal === undefined ? [] : [decimal === 'comma' ? imports.decimalComma : imports.decimalPoint]),
     ...(header === undefined ? [] : [header ? imports.header : imports.noHeader]),
-    ...(times === undefined ? [] : [imports.times(times)]),
+    ...(times === undefined ? [] : [imports.times(isolated(times))]),
+    ...(found.skip === undefined || found.skip === 0 ? [] : [imports.skipped(found.skip)]),
   ].join(', ');
+}
+
+const skippedShownMax = 20;
+
+/** What loggers write before their table, to be looked at: nothing is left out in silence. */
+function SkippedLines({ head, skip }: { readonly head: string; readonly skip: number }) {
+  const { imports } = useStrings();
+  if (skip === 0) return null;
+  const lines = head.split(/\r?\n/, Math.min(skip, skippedShownMax));
+  return (
+    <figure className={classes.skipped}>
+      <Text component="figcaption" fz="sm">
+        {imports.skippedTitle}
+      </Text>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must scroll by keys as well. */}
+      <pre tabIndex={0}>{lines.join('\n') + (skip > skippedShownMax ? '\n…' : '')}</pre>
+    </figure>
+  );
 }
 
 function Otherwise({ chosen, settings, change, onEncoding }: ReadingFieldsProps) {
@@ -100,6 +122,13 @@ function Otherwise({ chosen, settings, change, onEncoding }: ReadingFieldsProps)
             label={imports.headerLine}
             data={[auto, { value: 'true', label: imports.headerTrue }, { value: 'false', label: imports.headerFalse }]}
             {...choice('header')}
+          />
+          <TextInput
+            label={imports.skip}
+            placeholder={imports.skipExample}
+            inputMode="numeric"
+            value={settings.skip}
+            onChange={(event) => change({ skip: event.currentTarget.value })}
           />
         </>
       )}

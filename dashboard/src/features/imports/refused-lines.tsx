@@ -2,6 +2,7 @@
 import { Table, Text, Title } from '@mantine/core';
 import { useStrings } from '../../strings/strings.ts';
 import type { ImportAnswer } from './import-call.ts';
+import { saidWords } from './import-words.ts';
 import classes from './imports.module.css';
 
 export function RefusedLines({ answer }: { readonly answer: ImportAnswer }) {
@@ -23,10 +24,10 @@ export function RefusedLines({ answer }: { readonly answer: ImportAnswer }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {refused.map(({ line, column, detail }) => (
+            {refused.map(({ line, column, detail, ...said }) => (
               <Table.Tr key={`${line}/${column}/${detail}`}>
                 <Table.Td>{line}</Table.Td>
-                <Table.Td>{detail}</Table.Td>
+                <Table.Td>{saidWords(imports, said, detail)}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

@@ -23,8 +23,15 @@ export function ruleWords(
   return `${of}: ${when}${forLong} → ${effectWords(rule, strings, me)}`;
 }
 
-function clauseWords({ sensor, operator, value, upper }: Clause, { notifications: words }: Strings): string {
-  const to = upper === '' ? value : `${value} ${words.and} ${upper}`;
+/** A number as people write it; a text as it is. */
+function figure(value: string, { shared }: Strings): string {
+  return /^[+-]?\d*\.\d+(e[+-]?\d+)?$/i.test(value) ? value.replace('.', shared.decimal) : value;
+}
+
+function clauseWords({ sensor, operator, value, upper }: Clause, strings: Strings): string {
+  const { notifications: words } = strings;
+  const [from, until] = [figure(value, strings), figure(upper, strings)];
+  const to = upper === '' ? from : `${from} ${words.and} ${until}`;
   return `${sensor} ${words.operators[operator]} ${to}`.trim();
 }
 

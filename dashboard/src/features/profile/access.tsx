@@ -10,7 +10,7 @@ import { SignIns } from '../../shared/account/sign-ins.tsx';
 import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
-import { type Language, languages, useLocale, useStrings } from '../../strings/strings.ts';
+import { type Language, languages, unreviewed, useLocale, useStrings } from '../../strings/strings.ts';
 import { Everything } from './everything.tsx';
 import { RemoveMe } from './remove-me.tsx';
 
@@ -58,6 +58,7 @@ function Look() {
       <SimpleGrid cols={{ base: 1, xs: 2 }} maw={420}>
         <NativeSelect
           label={shell.language}
+          description={unreviewed.has(language) ? shell.unreviewed : undefined}
           value={language}
           onChange={(event) => choose(event.currentTarget.value as Language)}
           data={Object.entries(languages).map(([value, label]) => ({ value, label }))}

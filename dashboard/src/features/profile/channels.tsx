@@ -8,6 +8,7 @@ import { api, call, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
 import classes from '../../shared/list/rows.module.css';
+import { reasonWords } from '../../shared/message-reason.ts';
 import { CopyButton } from '../../shared/page/copy-button.tsx';
 import { problemWords } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
@@ -92,9 +93,10 @@ function Row({ channel, addresses, username }: RowProps) {
     setSaid(profile.testQueued);
     try {
       const { status, reason } = await sendTest({ username, channel, text: profile.testText(username) });
+      const why = reason && reasonWords(reason, strings);
       if (status === 'sent') setSaid(profile.testSent);
-      else if (status === 'queued') setSaid(reason ?? profile.testQueued);
-      else setSaid(reason === undefined ? profile.testFailedNoReason : profile.testFailed(reason));
+      else if (status === 'queued') setSaid(why ?? profile.testQueued);
+      else setSaid(why === undefined ? profile.testFailedNoReason : profile.testFailed(why));
     } catch (error) {
       setSaid(problemWords(error, strings));
     } finally {

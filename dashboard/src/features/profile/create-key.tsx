@@ -6,6 +6,7 @@ import { api, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Dialog } from '../../shared/form/dialog.tsx';
 import { FormButtons } from '../../shared/form/form-buttons.tsx';
+import { MoreFields } from '../../shared/form/more-fields.tsx';
 import { useForm } from '../../shared/form/use-form.ts';
 import { CodeBlock } from '../../shared/page/code-block.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
@@ -146,19 +147,21 @@ function Fields({ isAdmin, onMade, onCancel }: FieldsProps) {
             </SimpleGrid>
           </Checkbox.Group>
         )}
-        <TagsInput
-          label={profile.keyDevices}
-          description={profile.keyDevicesMeans}
-          value={[...form.values.devices]}
-          onChange={(devices) => form.set('devices', devices)}
-          error={form.errorOf('devices')}
-        />
-        <TextInput
-          type="date"
-          label={profile.keyExpires}
-          description={profile.keyExpiresMeans}
-          {...form.field('expires')}
-        />
+        <MoreFields isNeeded={form.isRefused}>
+          <TagsInput
+            label={profile.keyDevices}
+            description={profile.keyDevicesMeans}
+            value={[...form.values.devices]}
+            onChange={(devices) => form.set('devices', devices)}
+            error={form.errorOf('devices')}
+          />
+          <TextInput
+            type="date"
+            label={profile.keyExpires}
+            description={profile.keyExpiresMeans}
+            {...form.field('expires')}
+          />
+        </MoreFields>
         <FormButtons submit={profile.keySubmit} isSending={form.isSending} onCancel={onCancel} />
       </Stack>
     </form>

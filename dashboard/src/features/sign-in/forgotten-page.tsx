@@ -36,7 +36,11 @@ function Fields({ onAsked }: { readonly onAsked: () => void }) {
     initial: { account: '' },
     check: ({ account }) => (account.trim() === '' ? { account: signIn.accountMissing } : {}),
     submit: async ({ account }) => {
-      await call(api.POST('/api/v2/auth/password-reset', { body: { account: account.trim(), language } }));
+      await call(
+        api.POST('/api/v2/auth/password-reset', {
+          body: { account: account.trim(), language: language === 'fr' ? 'fr' : 'en' },
+        }),
+      );
       onAsked();
     },
   });

@@ -6,6 +6,7 @@ import { api, call } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
 import { session } from '../../api/session.ts';
 import { firstLists, PersonFields, personBody, personValues } from '../../shared/account/person-fields.tsx';
+import { MoreFields } from '../../shared/form/more-fields.tsx';
 import { type Form, useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
@@ -63,7 +64,9 @@ function Fields({ passwordLengthMin }: { readonly passwordLengthMin: number }) {
           autoComplete="new-password"
           {...form.field('password')}
         />
-        <PersonFields isOwn form={form as unknown as Form<ReturnType<typeof personValues>>} lists={firstLists} />
+        <MoreFields isNeeded={form.isRefused}>
+          <PersonFields isOwn form={form as unknown as Form<ReturnType<typeof personValues>>} lists={firstLists} />
+        </MoreFields>
         <Button type="submit" loading={form.isSending} fullWidth mt={4}>
           {signIn.registerSubmit}
         </Button>

@@ -8,6 +8,7 @@ import { NewPassword } from '../../shared/account/new-password.tsx';
 import { PersonFields, personBody, personValues } from '../../shared/account/person-fields.tsx';
 import { Dialog } from '../../shared/form/dialog.tsx';
 import { FormButtons } from '../../shared/form/form-buttons.tsx';
+import { MoreFields } from '../../shared/form/more-fields.tsx';
 import { type Form, useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
@@ -60,14 +61,16 @@ function Fields({ onDone }: { readonly onDone: () => void }) {
           field={form.field('password')}
           onMade={(password) => form.set('password', password)}
         />
-        {/* It has the fields of a person, and three more. */}
-        <PersonFields form={form as unknown as Form<ReturnType<typeof personValues>>} />
         <Switch
           label={users.admin}
           description={users.adminMeans}
           checked={form.values.admin}
           onChange={(event) => form.set('admin', event.currentTarget.checked)}
         />
+        <MoreFields isNeeded={form.isRefused}>
+          {/* It has the fields of a person, and three more. */}
+          <PersonFields form={form as unknown as Form<ReturnType<typeof personValues>>} />
+        </MoreFields>
         <FormButtons submit={users.createSubmit} isSending={form.isSending} onCancel={onDone} />
       </Stack>
     </form>

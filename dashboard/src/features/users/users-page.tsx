@@ -78,12 +78,12 @@ function UserRow({ user }: { readonly user: Schemas['User'] }) {
         <>
           {user.username}
           {user.admin === true && (
-            <Badge ml={8} size="sm" variant="light">
+            <Badge ms={8} size="sm" variant="light">
               {users.admin}
             </Badge>
           )}
           {user.username === own && (
-            <Badge ml={8} size="sm" variant="light" color="gray">
+            <Badge ms={8} size="sm" variant="light" color="gray">
               {users.you}
             </Badge>
           )}

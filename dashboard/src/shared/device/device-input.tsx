@@ -13,7 +13,12 @@ export interface DeviceInputProps extends Omit<AutocompleteProps, 'data' | 'valu
 
 export function DeviceInput({ value, onChange, ...input }: DeviceInputProps) {
   const [asked] = useDebouncedValue(value.trim(), limits.searchPauseMs);
-  const query = { ...(asked === '' ? {} : { search: asked }), limit: limits.completionsMax, offset: 0 };
+  const query = {
+    ...(asked === '' ? {} : { search: asked }),
+    order: 'natural' as const,
+    limit: limits.completionsMax,
+    offset: 0,
+  };
   const { data = [] } = useQuery({
     queryKey: keys.deviceList({ complete: query }),
     queryFn: () => call(api.GET('/api/v2/devices', { params: { query } })),
@@ -31,7 +36,7 @@ export function DeviceInput({ value, onChange, ...input }: DeviceInputProps) {
       renderOption={({ option }) => (
         <span>
           {names.get(option.value) || option.value}
-          <Text component="span" c="dimmed" fz="xs" ml={8}>
+          <Text component="span" c="dimmed" fz="xs" ms={8}>
             {option.value}
           </Text>
         </span>

@@ -6,6 +6,7 @@ import { keys } from '../../api/query-keys.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { Dialog } from '../form/dialog.tsx';
 import { FormButtons } from '../form/form-buttons.tsx';
+import { MoreFields } from '../form/more-fields.tsx';
 import { useForm } from '../form/use-form.ts';
 import { ProblemNotice } from '../page/problem-notice.tsx';
 import { toasts } from '../page/toasts.tsx';
@@ -62,6 +63,30 @@ function Fields({ device, sensor: known, onClose }: SensorFormProps) {
       toasts.show({ text: known === undefined ? sensor.added(texts.name || texts.id) : shared.saved });
     },
   });
+  const more = (
+    <>
+      <Autocomplete
+        label={sensor.quantity}
+        // Two kinds may go by one name; a list of choices has each once.
+        data={[...new Set((kinds.data ?? []).map(({ label }) => label ?? ''))].filter((label) => label !== '')}
+        limit={8}
+        value={form.values.quantity_kind}
+        onChange={(value) => form.set('quantity_kind', value)}
+        error={form.errorOf('quantity_kind')}
+      />
+      <TextInput label={sensor.sensingDevice} {...form.field('sensing_device')} />
+      <NumberInput
+        label={sensor.retention}
+        description={sensor.retentionMeans}
+        min={0}
+        allowDecimal={false}
+        suffix={sensor.retentionDays}
+        value={form.values.retention_days}
+        onChange={(value) => form.set('retention_days', value === '' ? '' : Number(value))}
+        error={form.errorOf('retention_days')}
+      />
+    </>
+  );
   return (
     <form onSubmit={form.onSubmit} noValidate>
       <Stack gap="md">
@@ -78,26 +103,7 @@ function Fields({ device, sensor: known, onClose }: SensorFormProps) {
         )}
         <TextInput data-autofocus label={shared.name} placeholder={sensor.nameExample} {...form.field('name')} />
         <TextInput label={sensor.unit} description={sensor.unitMeans} placeholder="°C" {...form.field('unit')} />
-        <Autocomplete
-          label={sensor.quantity}
-          // Two kinds may go by one name; a list of choices has each once.
-          data={[...new Set((kinds.data ?? []).map(({ label }) => label ?? ''))].filter((label) => label !== '')}
-          limit={8}
-          value={form.values.quantity_kind}
-          onChange={(value) => form.set('quantity_kind', value)}
-          error={form.errorOf('quantity_kind')}
-        />
-        <TextInput label={sensor.sensingDevice} {...form.field('sensing_device')} />
-        <NumberInput
-          label={sensor.retention}
-          description={sensor.retentionMeans}
-          min={0}
-          allowDecimal={false}
-          suffix={sensor.retentionDays}
-          value={form.values.retention_days}
-          onChange={(value) => form.set('retention_days', value === '' ? '' : Number(value))}
-          error={form.errorOf('retention_days')}
-        />
+        {known === undefined ? <MoreFields isNeeded={form.isRefused}>{more}</MoreFields> : more}
         <FormButtons
           submit={known === undefined ? sensor.add : shared.save}
           isSending={form.isSending}

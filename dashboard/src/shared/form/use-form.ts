@@ -29,6 +29,8 @@ export interface Form<T> {
   readonly errorOf: (name: keyof T & string) => string | undefined;
   /** What the server said of a place within a field, by its whole pointer, such as `/phone/1`. */
   readonly errorAt: (pointer: string) => string | undefined;
+  /** Whether the server has said something of any field. */
+  readonly isRefused: boolean;
   /** What the server said that belongs to no field. */
   readonly problem: unknown;
   readonly isSending: boolean;
@@ -72,6 +74,7 @@ export function useForm<T extends object>(options: FormOptions<T>): Form<T> {
   return {
     ...{ values, set, errorOf, problem },
     isSending: form.submitting,
+    isRefused: Object.keys(places).length > 0,
     reset: form.reset,
     errorAt: (pointer) => places[pointer],
     field: (name) => ({

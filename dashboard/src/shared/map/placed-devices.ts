@@ -9,7 +9,7 @@ export interface DevicesQuestion {
   readonly q?: string;
   readonly search?: string;
   readonly shared?: boolean;
-  readonly order?: 'created' | '-created' | 'name' | '-name' | 'heard' | '-heard';
+  readonly order?: 'created' | '-created' | 'name' | '-name' | 'natural' | '-natural' | 'heard' | '-heard';
 }
 
 export type DevicePosition = Schemas['DevicePosition'];

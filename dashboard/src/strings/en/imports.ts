@@ -1,5 +1,8 @@
 import { counted } from '../plural.ts';
 
+/** What a sentence of the server names. */
+type SaidParams = Readonly<Record<string, string | number>>;
+
 export const imports = {
   title: 'Import and export',
   importTitle: 'Bring in a file',
@@ -104,4 +107,64 @@ export const imports = {
   exportMissing: 'Name a device.',
   exportDone: (file: string) => `${file} is saved.`,
   exportSoFar: (size: string) => `${size} so far`,
+  skipped: (count: number) => counted(count, 'line before the table left out', 'lines before the table left out'),
+  skip: 'Lines before the table',
+  skipExample: 'as found',
+  skippedTitle: 'Left out, before the table',
+  /** By the code that the server gives, with what the sentence names. */
+  says: {
+    'day-first': ({ format }: SaidParams) =>
+      `Times are read as ${format}, the day first. If the month comes first, say how times are written.`,
+    utc: (_: SaidParams) =>
+      'The times name no zone and are read as UTC. If a clock on the wall showed them, choose its time zone.',
+    'other-unit': ({ column, sensor, unit }: SaidParams) =>
+      `Column ${column} goes to sensor ${sensor}, whose unit is ${unit}.`,
+    'missing-sensors': ({ device, sensors }: SaidParams) =>
+      `${device} has no sensor ${sensors}. Have missing sensors created, or say that the column is another sensor or left out.`,
+    'no-time-column': (_: SaidParams) => 'No column is the time. Choose it under “Columns”.',
+    'times-unknown': ({ text }: SaidParams) =>
+      `The times are written in no way that is known: ${text}. Say how times are written.`,
+    'no-value-column': (_: SaidParams) => 'No column holds values. Choose one under “Columns”.',
+    'no-sensor-named': (_: SaidParams) =>
+      'Nothing says which sensor the values are of. Choose the column that names it.',
+    'no-device-named': (_: SaidParams) =>
+      'Nothing says which device the values are of. Name it above, or choose the column that names it.',
+    fields: ({ fields, columns }: SaidParams) => `The line has ${fields} fields, and there are ${columns} columns.`,
+    'no-time': (_: SaidParams) => 'The line has no time.',
+    'time-format': ({ text, format }: SaidParams) =>
+      format === '' ? `${text} is no time that is known.` : `${text} is no time as ${format}.`,
+    'no-device': (_: SaidParams) => 'The line names no device.',
+    'no-sensor': (_: SaidParams) => 'The line names no sensor.',
+    id: ({ text }: SaidParams) => `${text} cannot be an id: no spaces, slashes, + or #.`,
+    'no-number': ({ text }: SaidParams) => `${text} is no number.`,
+    'number-large': ({ text }: SaidParams) => `${text} is too large for a number.`,
+    'value-long': ({ max }: SaidParams) => `The value is too long: it may have ${max} bytes.`,
+    'value-text': (_: SaidParams) => 'The value has characters that cannot be stored.',
+    year: (_: SaidParams) => 'The time is none between the years 0 and 9999.',
+    'clock-skipped': ({ zone, time }: SaidParams) => `Clocks in ${zone} never showed ${time}: they went ahead then.`,
+    'line-long': ({ max }: SaidParams) => `The line is too long: it may have ${max} characters.`,
+    'many-fields': ({ max }: SaidParams) => `The line has more than ${max} fields.`,
+    'many-keys': ({ max }: SaidParams) => `The file has more than ${max} different names of fields.`,
+    'key-long': ({ max }: SaidParams) => `The name of a field has more than ${max} characters.`,
+    quotes: (_: SaidParams) => 'The quotes of the line do not fit together.',
+    'no-object': (_: SaidParams) => 'The line is no JSON object.',
+    'no-json': (_: SaidParams) => 'The line is no JSON that can be read.',
+    'unknown-device': ({ device }: SaidParams) => `There is no device ${device}.`,
+    'unknown-sensor': ({ device, sensor }: SaidParams) => `${device} has no sensor ${sensor}.`,
+    'sensor-not-made': ({ device, sensor }: SaidParams) =>
+      `${device} has no sensor ${sensor}, and it could not be created.`,
+    'received-future': (_: SaidParams) => 'The time it was received lies in the future.',
+    forbidden: (_: SaidParams) => 'You may not store values of this device.',
+    quota: (_: SaidParams) => 'The quota of who is charged for this device is used up.',
+    full: (_: SaidParams) => 'The storage of this service is full.',
+    storage: (_: SaidParams) => 'The disk of the server refused. Try again later.',
+    busy: (_: SaidParams) => 'The server has too much to do. Try again later.',
+  },
+  /** What is wrong with a setting of the import, by its name. */
+  wrong: {
+    time_format: 'This is no way in which times are written that is understood.',
+    timezone: 'There is no such time zone.',
+    columns: 'The roles of the columns do not fit the file.',
+    skip: 'So many lines cannot be left out.',
+  },
 };

@@ -138,6 +138,7 @@ export const notifications = {
   messageExample: 'Frost: {TC} °C in field 3. Switch on the pump.',
   insert: 'Insert',
   variableId: 'name of the sensor',
+  variables: { device: 'device', value: 'value', unit: 'unit', link: 'link' },
   variableValue: (sensor: string) => `value of ${sensor}`,
   addRecovery: 'tell when it is over',
   recovery: 'and when it is over:',

@@ -14,7 +14,11 @@ export const shared = {
   addressGuessed:
     'This is the address of the machine itself, because you came by one that works here alone. If others use another one, an operator sets DUNDUN_BASE_URL.',
   copyByHand: 'Copy this by hand: the browser refuses',
+  /** Between the whole of a number and its part. */
+  decimal: '.',
   optional: 'optional',
+  moreFields: 'More fields',
+  fewerFields: 'Fewer fields',
   none: 'none',
   id: 'Id',
   name: 'Name',

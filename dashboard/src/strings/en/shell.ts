@@ -17,6 +17,7 @@ export const shell = {
   signOut: 'Sign out',
   guest: 'Guest',
   language: 'Language',
+  unreviewed: 'Not yet read by a native speaker',
   scheme: 'Colours',
   schemeLight: 'Light',
   schemeDark: 'Dark',

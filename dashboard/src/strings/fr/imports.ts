@@ -107,4 +107,62 @@ export const imports: Strings['imports'] = {
   exportMissing: 'Nommez un appareil.',
   exportDone: (file) => `${file} est enregistré.`,
   exportSoFar: (size) => `${size} jusqu’ici`,
+  skipped: (count) =>
+    countedInFrench(count, 'ligne avant le tableau laissée de côté', 'lignes avant le tableau laissées de côté'),
+  skip: 'Lignes avant le tableau',
+  skipExample: 'comme trouvé',
+  skippedTitle: 'Laissé de côté, avant le tableau',
+  says: {
+    'day-first': ({ format }) =>
+      `Les heures sont lues comme ${format}, le jour d’abord. Si le mois vient d’abord, dites comment elles sont écrites.`,
+    utc: () =>
+      'Les heures ne nomment pas de fuseau et sont lues en UTC. Si elles viennent d’une pendule, choisissez son fuseau horaire.',
+    'other-unit': ({ column, sensor, unit }) =>
+      `La colonne ${column} va au capteur ${sensor}, dont l’unité est ${unit}.`,
+    'missing-sensors': ({ device, sensors }) =>
+      `${device} n’a pas de capteur ${sensors}. Faites créer les capteurs qui manquent, ou dites que la colonne est un autre capteur ou laissée de côté.`,
+    'no-time-column': () => 'Aucune colonne n’est l’heure. Choisissez-la sous « Colonnes ».',
+    'times-unknown': ({ text }) =>
+      `Les heures sont écrites d’une façon inconnue : ${text}. Dites comment elles sont écrites.`,
+    'no-value-column': () => 'Aucune colonne ne contient de valeurs. Choisissez-en une sous « Colonnes ».',
+    'no-sensor-named': () => 'Rien ne dit de quel capteur sont les valeurs. Choisissez la colonne qui le nomme.',
+    'no-device-named': () =>
+      'Rien ne dit de quel appareil sont les valeurs. Nommez-le ci-dessus, ou choisissez la colonne qui le nomme.',
+    fields: ({ fields, columns }) => `La ligne a ${fields} champs, et il y a ${columns} colonnes.`,
+    'no-time': () => 'La ligne n’a pas d’heure.',
+    'time-format': ({ text, format }) =>
+      format === '' ? `${text} n’est pas une heure connue.` : `${text} n’est pas une heure écrite ${format}.`,
+    'no-device': () => 'La ligne ne nomme pas d’appareil.',
+    'no-sensor': () => 'La ligne ne nomme pas de capteur.',
+    id: ({ text }) => `${text} ne peut pas être un identifiant : ni espaces, ni barres obliques, ni + ni #.`,
+    'no-number': ({ text }) => `${text} n’est pas un nombre.`,
+    'number-large': ({ text }) => `${text} est trop grand pour un nombre.`,
+    'value-long': ({ max }) => `La valeur est trop longue : elle peut avoir ${max} octets.`,
+    'value-text': () => 'La valeur a des caractères qui ne peuvent pas être enregistrés.',
+    year: () => 'L’heure n’est pas entre les années 0 et 9999.',
+    'clock-skipped': ({ zone, time }) =>
+      `Les pendules à ${zone} n’ont jamais montré ${time} : elles ont avancé à ce moment-là.`,
+    'line-long': ({ max }) => `La ligne est trop longue : elle peut avoir ${max} caractères.`,
+    'many-fields': ({ max }) => `La ligne a plus de ${max} champs.`,
+    'many-keys': ({ max }) => `Le fichier a plus de ${max} noms de champs différents.`,
+    'key-long': ({ max }) => `Le nom d’un champ a plus de ${max} caractères.`,
+    quotes: () => 'Les guillemets de la ligne ne vont pas ensemble.',
+    'no-object': () => 'La ligne n’est pas un objet JSON.',
+    'no-json': () => 'La ligne n’est pas du JSON lisible.',
+    'unknown-device': ({ device }) => `Il n’y a pas d’appareil ${device}.`,
+    'unknown-sensor': ({ device, sensor }) => `${device} n’a pas de capteur ${sensor}.`,
+    'sensor-not-made': ({ device, sensor }) => `${device} n’a pas de capteur ${sensor}, et il n’a pas pu être créé.`,
+    'received-future': () => 'L’heure de réception est dans le futur.',
+    forbidden: () => 'Vous ne pouvez pas enregistrer de valeurs de cet appareil.',
+    quota: () => 'Le quota de la personne à qui cet appareil est compté est épuisé.',
+    full: () => 'Le stockage de ce service est plein.',
+    storage: () => 'Le disque du serveur a refusé. Réessayez plus tard.',
+    busy: () => 'Le serveur a trop à faire. Réessayez plus tard.',
+  },
+  wrong: {
+    time_format: 'Cette façon d’écrire les heures n’est pas comprise.',
+    timezone: 'Ce fuseau horaire n’existe pas.',
+    columns: 'Les rôles des colonnes ne vont pas avec le fichier.',
+    skip: 'Autant de lignes ne peuvent pas être laissées de côté.',
+  },
 };

@@ -140,6 +140,7 @@ export const notifications: Strings['notifications'] = {
   messageExample: 'Gel : {TC} °C dans le champ 3. Mettez la pompe en marche.',
   insert: 'Insérer',
   variableId: 'nom du capteur',
+  variables: { device: 'appareil', value: 'valeur', unit: 'unité', link: 'lien' },
   variableValue: (sensor) => `valeur de ${sensor}`,
   addRecovery: 'prévenir quand c’est fini',
   recovery: 'et quand c’est fini :',

@@ -15,6 +15,9 @@ export const shared: Strings['shared'] = {
   addressGuessed:
     'C’est l’adresse de la machine elle-même, car vous êtes venu par une adresse qui ne vaut qu’ici. Si d’autres en utilisent une autre, un opérateur règle DUNDUN_BASE_URL.',
   copyByHand: 'À copier à la main : le navigateur refuse',
+  decimal: ',',
+  moreFields: 'Plus de champs',
+  fewerFields: 'Moins de champs',
   optional: 'facultatif',
   none: 'aucun',
   id: 'Identifiant',

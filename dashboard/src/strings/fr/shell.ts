@@ -19,6 +19,7 @@ export const shell: Strings['shell'] = {
   signOut: 'Se déconnecter',
   guest: 'Invité',
   language: 'Langue',
+  unreviewed: 'Pas encore relu par quelqu’un dont c’est la langue',
   scheme: 'Couleurs',
   schemeLight: 'Claires',
   schemeDark: 'Sombres',

@@ -1,5 +1,6 @@
 // One datapoint of an imported file, which is a whole line or one field of a line. Made by http/import, stored by
 // imports.ts.
+import type { Said } from '../../../base/refusal.ts';
 import type { BulkLine, RefusedLine } from '../ingest/bulk.ts';
 
 export interface ImportLine extends BulkLine {
@@ -14,4 +15,6 @@ export interface ImportLine extends BulkLine {
 
 export interface RefusedField extends RefusedLine {
   readonly column: number | undefined;
+  /** Why, by a code; absent in answers that were stored before there were codes. */
+  readonly said?: Said;
 }

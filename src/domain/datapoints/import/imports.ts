@@ -2,7 +2,7 @@
 // Needs the same permission as pushes (ingest.ts). No rule is evaluated for imported datapoints. Called by
 // http/import. Keeps I1: a batch counts as stored after its commit, whatever happens to the next batch.
 
-import { Refusal } from '../../../base/refusal.ts';
+import { Refusal, type Said } from '../../../base/refusal.ts';
 import { hasBytesMax, hasCharsMax } from '../../../base/text/text-length.ts';
 import type { Clock } from '../../../base/time/clock.ts';
 import type { AgeClocks } from '../../../base/time/clock-watch.ts';
@@ -82,10 +82,14 @@ export class Imports {
   }
 }
 
-/**
- * The sensor of a line; `to be made` in a dry run that would create it; or the reason why the line cannot be stored.
- */
-type LineTarget = SensorRef | 'to be made' | string;
+/** Why a line cannot be stored. */
+interface LineFault {
+  readonly detail: string;
+  readonly said: Said;
+}
+
+/** The sensor of a line; `to be made` in a dry run that would create it; or the reason why the line cannot be stored. */
+type LineTarget = { readonly ref: SensorRef } | 'to be made' | LineFault;
 
 /** One import of a file. Its batches must be stored one after the other. */
 export class ImportRun {
@@ -94,7 +98,7 @@ export class ImportRun {
   readonly #options: ImportOptions;
   readonly #createdSensors = new Map<string, CreatedSensor>();
   /** Sensors that could not be created, with the reason. */
-  readonly #refusedSensors = new Map<string, string>();
+  readonly #refusedSensors = new Map<string, LineFault>();
   readonly #known: ExistingDatapoints | undefined;
   #batch = 0;
 
@@ -184,16 +188,16 @@ export class ImportRun {
     let accepted = 0;
     for (const line of lines) {
       const target = this.#targetOf(actor, line, targets);
-      const fault = typeof target === 'string' && target !== 'to be made' ? target : faultOf(line, nowMs);
-      if (fault !== undefined) refused.push({ line: line.line, column: line.column, detail: fault });
+      const fault = target !== 'to be made' && 'detail' in target ? target : faultOf(line, nowMs);
+      if (fault !== undefined) refused.push({ line: line.line, column: line.column, ...fault });
       if (fault !== undefined || known.has(line)) continue;
       accepted += 1;
-      if (typeof target === 'string') continue;
+      if (target === 'to be made' || !('ref' in target)) continue;
       // Lines of alternating sensors become many small pushes, so that datapoints keep the order of the file.
       const receivedMs = line.receivedMs ?? nowMs;
-      if (run === undefined || run.sensorRef !== target || run.receivedMs !== receivedMs) {
-        run = { sensorRef: target, receivedMs, readings: [] };
-        pushes.push(new Push(target, run.readings, receivedMs, { skipsRules: true }));
+      if (run === undefined || run.sensorRef !== target.ref || run.receivedMs !== receivedMs) {
+        run = { sensorRef: target.ref, receivedMs, readings: [] };
+        pushes.push(new Push(target.ref, run.readings, receivedMs, { skipsRules: true }));
       }
       run.readings.push(line.reading);
     }
@@ -214,7 +218,8 @@ export class ImportRun {
   #resolve(actor: Actor, { device: id, sensor, receivedMs }: ImportLine): LineTarget {
     const { directory, permissions, ingest } = this.#parts;
     const device = directory.peek(id);
-    if (device === undefined) return `There is no device ${id}.`;
+    if (device === undefined)
+      return { detail: `There is no device ${id}.`, said: { code: 'unknown-device', params: { device: id } } };
     try {
       // Setting the time of receiving needs the right to change the device.
       if (receivedMs !== undefined) permissions.require(actor, device, scope.update);
@@ -223,12 +228,12 @@ export class ImportRun {
       permissions.require(actor, device, scope.dataCreate);
       const name = nameOf(id, sensor);
       if (!device.sensors.has(sensor) && this.#refusedSensors.has(name))
-        return this.#refusedSensors.get(name) as string;
+        return this.#refusedSensors.get(name) as LineFault;
       if (!device.sensors.has(sensor) && this.#options.isDry && this.#createdSensors.has(name)) return 'to be made';
-      return ingest.resolve(actor, device, sensor);
+      return { ref: ingest.resolve(actor, device, sensor) };
     } catch (error) {
-      if (error instanceof Refusal) return error.message;
-      throw error;
+      if (!(error instanceof Refusal)) throw error;
+      return { detail: error.message, said: error.said ?? targetSaid(error, id, sensor) };
     }
   }
 
@@ -237,7 +242,7 @@ export class ImportRun {
     const targets = new Map<string, LineTarget>();
     return this.#known.findAmong(lines, actor.caller, (line) => {
       const target = this.#targetOf(actor, line, targets);
-      return typeof target === 'string' ? undefined : target.sensor;
+      return target !== 'to be made' && 'ref' in target ? target.ref.sensor : undefined;
     });
   }
 
@@ -254,7 +259,10 @@ export class ImportRun {
         this.#createdSensors.set(name, { device: line.device, sensor: line.sensor });
       } catch (error) {
         if (!(error instanceof Refusal) || error.code === 'storage' || error.code === 'busy') throw error;
-        this.#refusedSensors.set(name, `Device ${line.device} has no sensor ${line.sensor}. ${error.message}`);
+        this.#refusedSensors.set(name, {
+          detail: `Device ${line.device} has no sensor ${line.sensor}. ${error.message}`,
+          said: { code: 'sensor-not-made', params: { device: line.device, sensor: line.sensor } },
+        });
       }
     }
   }
@@ -284,8 +292,14 @@ function nameOf(device: DeviceId, sensor: SensorId): string {
   return `${device}\n${sensor}`;
 }
 
-function faultOf({ receivedMs }: ImportLine, nowMs: number): string | undefined {
-  return receivedMs !== undefined && receivedMs > nowMs ? 'The time it was received lies in the future.' : undefined;
+function faultOf({ receivedMs }: ImportLine, nowMs: number): LineFault | undefined {
+  if (receivedMs === undefined || receivedMs <= nowMs) return undefined;
+  return { detail: 'The time it was received lies in the future.', said: { code: 'received-future' } };
+}
+
+function targetSaid({ code }: Refusal, device: DeviceId, sensor: SensorId): Said {
+  if (code === 'not-found') return { code: 'unknown-sensor', params: { device, sensor } };
+  return { code, params: { device } };
 }
 
 /** The outcome as it is stored in the receipt, with at most as many refused lines as an answer shows. */

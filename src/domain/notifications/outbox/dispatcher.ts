@@ -121,8 +121,9 @@ export class Dispatcher {
       ...(telegram === undefined ? {} : { telegram }),
       ...(webhook === undefined ? {} : { webhook }),
     };
-    const { id, text } = message;
-    return sender.send({ id, channel: message.channel as Channel, to, text }, signal);
+    const { id, text, occasion } = message;
+    const about = occasion === undefined ? {} : { occasion };
+    return sender.send({ id, channel: message.channel as Channel, to, text, ...about }, signal);
   }
 
   /** Sends a mail of the service itself, whose text and link are made now. */

@@ -9,13 +9,19 @@ import { limits } from '../../../config/limits.ts';
 import { type Actor, guestUsername, type UserKey } from '../../users/user.ts';
 import type { Users } from '../../users/users.ts';
 import { messageTextOf, type TextSource } from '../rules/message-text.ts';
+import type { NotificationId } from '../rules/notification.ts';
 import { actuatorChannel, type NewMessage, recordChannel } from './message.ts';
+import { occasionOf } from './message-occasion.ts';
+
+/** The channel whose messages carry what they are about for programs, beside their text. */
+const occasionChannel = 'webhook';
 
 /** Random bytes of the id of a message. */
 export const messageIdBytes = 12;
 
-export interface MessageContext extends TextSource {
+export interface MessageContext extends Omit<TextSource, 'origin'> {
   readonly author: Actor;
+  readonly id: NotificationId;
 }
 
 export interface MessageRecipient {
@@ -28,6 +34,7 @@ export class MessageBuilder {
   readonly #ids: Ids;
   readonly #clock: Clock;
   readonly #users: Pick<Users, 'findByName'>;
+  readonly #origin: string;
   /**
    * KiB that authors have sent in the present minute of the monotonic clock. Counted in this process alone, because the evaluation of rules
    * must not wait.
@@ -36,17 +43,25 @@ export class MessageBuilder {
     weightMax: limits.usersCachedMax,
   });
 
-  constructor(parts: { readonly ids: Ids; readonly clock: Clock; readonly users: Pick<Users, 'findByName'> }) {
+  constructor(parts: {
+    readonly ids: Ids;
+    readonly clock: Clock;
+    readonly users: Pick<Users, 'findByName'>;
+    /** Where links in texts lead to. */
+    readonly origin: string;
+  }) {
     this.#ids = parts.ids;
     this.#clock = parts.clock;
     this.#users = parts.users;
+    this.#origin = parts.origin;
   }
 
   /** The messages of a rule that fires or recovers; beyond a bound, a single failed one that says so. */
   make(context: MessageContext): NewMessage[] {
     const { rule, author } = context;
     const { action } = rule;
-    const text = messageTextOf(context);
+    const source = { ...context, origin: this.#origin };
+    const text = messageTextOf(source);
     if (text === undefined) return [];
     const recipients =
       action.kind === 'actuation'
@@ -55,7 +70,9 @@ export class MessageBuilder {
     if (recipients.length === 0) return [];
     const isSmall = recipients.length * Buffer.byteLength(text) <= limits.firingTextBytesMax;
     if (isSmall && this.mayMake(author, recipients.length * (1 + text.length / 1024)))
-      return this.address(recipients, { author, text });
+      return this.address(recipients, { author, text }).map((message) =>
+        message.channel === occasionChannel ? { ...message, occasion: occasionOf(source) } : message,
+      );
     const most = isSmall ? 'more messages than an author may send in a minute' : 'more text than one firing may send';
     const reason = `${most}; ${recipients.length} were not made`;
     return this.address(recipients.slice(0, 1), { author, text }).map((first) => ({

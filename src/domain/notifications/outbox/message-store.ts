@@ -21,6 +21,8 @@ export interface DueMessage {
   readonly username: string;
   readonly channel: string;
   readonly text: string;
+  /** What it is about, as JSON, where its channel carries that. */
+  readonly occasion?: string;
   /** Attempts so far. */
   readonly attempts: number;
   /** Whether its recipient was removed since; another user may have the name now. */

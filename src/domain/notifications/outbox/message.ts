@@ -39,6 +39,8 @@ export interface NewMessage {
   readonly text: string;
   readonly state: MessageState;
   readonly reason?: string;
+  /** What it is about, as JSON (message-occasion.ts). */
+  readonly occasion?: string;
   /** Milliseconds since 1970 UTC. */
   readonly createdMs: number;
 }

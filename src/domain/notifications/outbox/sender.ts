@@ -20,6 +20,8 @@ export interface OutgoingMessage {
   readonly channel: Channel;
   readonly to: Recipient;
   readonly text: string;
+  /** What a message of a rule is about, as a JSON object (message-occasion.ts); of webhooks alone. */
+  readonly occasion?: string;
 }
 
 export type SendOutcome =

@@ -67,15 +67,19 @@ export class DryRun {
   readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
   readonly #series: Pick<Series, 'range'>;
+  readonly #origin: string;
 
   constructor(parts: {
     readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
     readonly series: Pick<Series, 'range'>;
+    /** Where links in texts lead to. */
+    readonly origin: string;
   }) {
     this.#directory = parts.directory;
     this.#permissions = parts.permissions;
     this.#series = parts.series;
+    this.#origin = parts.origin;
   }
 
   /**
@@ -93,7 +97,7 @@ export class DryRun {
       devices.push(device);
     }
     const { points, isCut } = await this.#read(actor, rule, devices, query);
-    const run = new DryRunState(rule);
+    const run = new DryRunState(rule, this.#origin);
     for (const [n, located] of points.entries()) {
       run.take(located);
       if (run.isFull) return { firings: run.firings, datapoints: n + 1, isCut: true };
@@ -150,13 +154,15 @@ function oldest(points: SensorDatapoint[], max: number): SensorDatapoint[] {
 class DryRunState {
   readonly firings: DryRunFiring[] = [];
   readonly #rule: Rule;
+  readonly #origin: string;
   readonly #ruleState: RuleState = { lastFiredMs: undefined, lastFiredElapsedMs: undefined };
   readonly #memories = new Map<DeviceId, ReturnType<typeof newDeviceState>>();
   readonly #values = new Map<string, StoredValue>();
   readonly #devices = new Map<DeviceId, Device>();
 
-  constructor(rule: Rule) {
+  constructor(rule: Rule, origin: string) {
     this.#rule = rule;
+    this.#origin = origin;
   }
 
   get isFull(): boolean {
@@ -195,7 +201,13 @@ class DryRunState {
   #addFirings(device: Device, events: readonly FiringEvent[]): void {
     for (const event of events) {
       if (this.isFull) return;
-      const text = messageTextOf({ rule: this.#rule, event, lookup: this.#lookup(device) });
+      const text = messageTextOf({
+        rule: this.#rule,
+        device,
+        event,
+        lookup: this.#lookup(device),
+        origin: this.#origin,
+      });
       this.firings.push({ ...event, device: device.id, ...this.#contentOf(event, text) });
     }
   }

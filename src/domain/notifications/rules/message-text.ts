@@ -1,10 +1,9 @@
 // The text that a rule sends when it fires or recovers, or the setting of an actuator as JSON, with variables replaced.
 // Used for messages and for dry runs.
 import type { Json } from '../../../base/text/json.ts';
-import type { Lookup } from './expression-evaluation.ts';
 import type { FiringEvent } from './firing.ts';
 import type { Rule } from './rule.ts';
-import { replaceVariables } from './variables.ts';
+import { replaceVariables, type TextSubject } from './variables.ts';
 
 /** An actuator setting as stored in the outbox. */
 export interface ActuatorSetting {
@@ -14,16 +13,16 @@ export interface ActuatorSetting {
 }
 
 /** The input of a message text. */
-export interface TextSource {
+export interface TextSource extends TextSubject {
   readonly rule: Rule;
   readonly event: FiringEvent;
-  readonly lookup: Lookup;
 }
 
 /** The text to send; undefined where there is none. */
-export function messageTextOf({ rule, event, lookup }: TextSource): string | undefined {
+export function messageTextOf({ rule, ...subject }: TextSource): string | undefined {
+  const { event } = subject;
   const { action, recoveryMessage } = rule;
-  const replaced = (text: string) => replaceVariables(text, event.sensor, lookup);
+  const replaced = (text: string) => replaceVariables(text, subject);
   if (event.kind === 'recovers') return recoveryMessage === undefined ? undefined : replaced(recoveryMessage);
   if (action.kind === 'message') return replaced(action.text);
   const { device, actuator, value } = action;

@@ -1,26 +1,67 @@
 // Variables in a message or in the text for an actuator (spec 2.5, contract 7): `{id}` is the sensor that made the rule
-// fire, `{<sensor id>}` the last value of that sensor; `${…}` is the same. Unknown names stay as they are.
+// fire, `{<sensor id>}` the last value of that sensor; `${…}` is the same. Beside them `{device}`, `{value}` and others name
+// what the message is about; a sensor of the device that has such an id comes first, as it did before these were there.
+// Unknown names stay as they are.
 import type { Json } from '../../../base/text/json.ts';
+import { formatTimestamp } from '../../../base/time/timestamp.ts';
 import { limits } from '../../../config/limits.ts';
+import type { Device } from '../../devices/device.ts';
+import { namedSensorOf } from '../../devices/former-ids/sensors-with-former.ts';
 import type { Lookup } from './expression-evaluation.ts';
 
 // Sensor ids hardly ever contain braces; a name too long for an id stays as it is.
 const variable = /\$?\{([^{}\s]+)\}/g;
+
+/** What a text is about. */
+export interface TextSubject {
+  readonly device: Device;
+  /** The sensor that made the rule fire, and when. */
+  readonly event: { readonly sensor: string; readonly atMs: number };
+  readonly lookup: Lookup;
+  /** Where the dashboard is reached, such as https://fields.example; empty: not known, and links are paths. */
+  readonly origin: string;
+}
+
+/** The words beside ids of sensors. */
+const words: Readonly<Record<string, (subject: TextSubject) => string>> = {
+  device: ({ device }) => device.name || device.id,
+  device_id: ({ device }) => device.id,
+  sensor: ({ device, event }) => namedSensorOf(device, event.sensor)?.name || event.sensor,
+  value: ({ event, lookup }) => {
+    const value = lookup(event.sensor);
+    return value === undefined ? '–' : shown(value);
+  },
+  unit: ({ device, event }) => shortened(namedSensorOf(device, event.sensor)?.unit ?? '', limits.wordCharsMax),
+  time: ({ event }) => formatTimestamp(event.atMs),
+  link: linkOf,
+};
 
 /** The sensors whose values the text contains. */
 export function variablesOf(text: string): string[] {
   return [...new Set([...text.matchAll(variable)].map(([, name]) => name as string))].filter((name) => name !== 'id');
 }
 
+/** The address of the page that shows the sensor. */
+export function linkOf({ device, event, origin }: Omit<TextSubject, 'lookup'>): string {
+  return `${origin}/devices/${encodeURIComponent(device.id)}/sensors/${encodeURIComponent(event.sensor)}`;
+}
+
 /** The text with variables replaced, cut off at the maximum length of a message. */
-export function replaceVariables(text: string, sensor: string, lookup: Lookup): string {
+export function replaceVariables(text: string, subject: TextSubject): string {
   const replaced = text.replace(variable, (whole, name: string) => {
-    if (name === 'id') return sensor;
-    const value = lookup(name);
-    return value === undefined ? whole : shown(value);
+    if (name === 'id') return subject.event.sensor;
+    const value = subject.lookup(name);
+    if (value !== undefined) return shown(value);
+    // A sensor that never had a value: there is nothing to say of it.
+    if (!Object.hasOwn(words, name) || namedSensorOf(subject.device, name) !== undefined) return whole;
+    return words[name]?.(subject) ?? whole;
   });
-  if (replaced.length <= limits.sentCharsMax) return replaced;
-  const cut = replaced.slice(0, limits.sentCharsMax - 1);
+  return shortened(replaced, limits.sentCharsMax);
+}
+
+function shortened(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text;
+  const cut = text.slice(0, charsMax - 1);
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`;
 }
 

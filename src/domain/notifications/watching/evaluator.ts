@@ -20,7 +20,6 @@ import type { Users } from '../../users/users.ts';
 import type { MessageBuilder } from '../outbox/message-builder.ts';
 import type { NotificationCounters } from '../outbox/notification-counters.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { Lookup } from '../rules/expression-evaluation.ts';
 import {
   applyDatapoint,
   applyTime,
@@ -34,7 +33,13 @@ import {
 import type { NotificationId } from '../rules/notification.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { Alarm, Alarms } from './alarms.ts';
-import { EvaluationStep, namesOf, type RuleEvaluation, type WatchedSensor } from './evaluation-step.ts';
+import {
+  EvaluationStep,
+  namesOf,
+  type RuleEvaluation,
+  type WatchedDevice,
+  type WatchedSensor,
+} from './evaluation-step.ts';
 import type { RuleAlarms, RuleAlarmTurn } from './rule-alarms.ts';
 import type { RuleEntry } from './rule-entry.ts';
 import type { RuleIndex } from './rule-index.ts';
@@ -343,7 +348,7 @@ export class Evaluator {
     };
     const events = datapoint === undefined ? applyTime(context, untilMs) : applyDatapoint(context, datapoint);
     if (events.length > 0 && author !== undefined && watched !== undefined)
-      for (const event of events) this.#addFiring(step, event, { entry, author, lookup: watched.lookup, seq });
+      for (const event of events) this.#addFiring(step, event, { entry, author, watched, seq });
     if (watched !== undefined) {
       const sensor = datapoint?.sensor ?? events.at(-1)?.sensor ?? memory.since?.sensor;
       this.#turnAlarm(step, { entry, watched, sensor, atMs: datapoint?.atMs ?? events.at(-1)?.atMs ?? untilMs });
@@ -377,16 +382,21 @@ export class Evaluator {
     {
       entry,
       author,
-      lookup,
+      watched: { device, lookup },
       seq,
-    }: { readonly entry: RuleEntry; readonly author: Actor; readonly lookup: Lookup; readonly seq: number | undefined },
+    }: {
+      readonly entry: RuleEntry;
+      readonly author: Actor;
+      readonly watched: WatchedDevice;
+      readonly seq: number | undefined;
+    },
   ): void {
     const { record, rule, timesSent } = entry;
-    const messages = this.#messages.make({ rule, author, event, lookup });
+    const messages = this.#messages.make({ id: record.id, rule, author, device, event, lookup });
     const isCounted = event.kind === 'fires';
     const base = { rule: record.key, author: record.author, isCounted, timesSent };
     step.firings.push({ entry, firing: { ...base, atMs: event.atMs, seq, messages } });
-    for (const { text } of messages) step.resultChars += text.length;
+    for (const { text, occasion = '' } of messages) step.resultChars += text.length + occasion.length;
     if (!isCounted) return;
     entry.timesSent += 1;
     entry.afterSeq = Math.max(entry.afterSeq, seq ?? 0);

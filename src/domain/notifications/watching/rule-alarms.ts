@@ -4,7 +4,7 @@ import type { Ids } from '../../../base/ids.ts';
 import { limits } from '../../../config/limits.ts';
 import { type AlarmChange, subjectOf } from '../../alarms/alarm.ts';
 import type { DeviceKey } from '../../device-key.ts';
-import { namedSensorOf } from '../../devices/sensors-with-former.ts';
+import { namedSensorOf } from '../../devices/former-ids/sensors-with-former.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Actor, UserKey } from '../../users/user.ts';
 import { type Expression, printExpression } from '../rules/expression.ts';

@@ -12,6 +12,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { provideNaturalKey } from './natural-key.ts';
 import { StatementCache } from './statement-cache.ts';
 
 export class NodeSqliteDialect implements Dialect {
@@ -22,6 +23,7 @@ export class NodeSqliteDialect implements Dialect {
     // On connections other than the search thread's a query has no time limit
     // (engines/shared/registry/conditions/time-guard.ts).
     database.function('within_time', () => 1);
+    provideNaturalKey(database);
   }
 
   createDriver(): Driver {

@@ -28,6 +28,8 @@ export const sqliteDialect: SqlDialect = {
   // Twice as fast as comparing `lower` of the column.
   contains: (column, text) => sql`${column} LIKE ${`%${text.replaceAll(/[%_\\]/g, '\\$&')}%`} ESCAPE '\\'`,
   greater: (one, other) => sql`max(${one}, ${other})`,
+  // An SQL function of each connection (natural-key.ts).
+  naturalKey: (text) => sql<string>`natural_key(${text})`,
   withoutIndex: (value) => sql`+${value}`,
   // An SQL function of the search thread (reads/last-seen-index.ts).
   lastSeenMs: (deviceKey) => sql`device_last_seen(${deviceKey})`,

@@ -7,6 +7,7 @@ import { Refusal } from '../../../base/refusal.ts';
 import { lowerPriority, niceness } from '../../../base/threads/thread-priority.ts';
 import { limits } from '../../../config/limits.ts';
 import { openConnection } from '../database/connection.ts';
+import { provideNaturalKey } from '../database/natural-key.ts';
 import { StatementCache } from '../database/statement-cache.ts';
 import { LastSeenIndex } from '../reads/last-seen-index.ts';
 import { LastValueFilter } from '../reads/last-value-filter.ts';
@@ -28,6 +29,7 @@ database.function('within_time', () => {
   checkTime();
   return 1;
 });
+provideNaturalKey(database);
 const lastValues = new LastValueFilter(database, checkTime);
 
 port.on('message', (request: SearchRequest) => {

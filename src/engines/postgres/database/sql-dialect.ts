@@ -1,6 +1,12 @@
 // What PostgreSQL says in words of its own for the stores of the registry.
 import { type SqlBool, sql } from 'kysely';
-import type { EntryType, JsonValue, Sql, SqlDialect } from '../../shared/registry/sql-dialect.ts';
+import {
+  type EntryType,
+  type JsonValue,
+  naturalDigits,
+  type Sql,
+  type SqlDialect,
+} from '../../shared/registry/sql-dialect.ts';
 import { AskedLastValues } from './asked-last-values.ts';
 
 export const postgresDialect: SqlDialect = {
@@ -26,6 +32,10 @@ export const postgresDialect: SqlDialect = {
   }),
   contains: (column, text) => sql`${column} ILIKE ${`%${text.replaceAll(/[%_\\]/g, '\\$&')}%`} ESCAPE '\\'`,
   greater: (one, other) => sql`greatest(${one}, ${other})`,
+  // Filled up with zeros, of which as many as possible are taken away again.
+  naturalKey: (text) => sql<string>`regexp_replace(
+    regexp_replace(${text}, '([0-9]+)', ${sql.lit(`${'0'.repeat(naturalDigits)}\\1`)}, 'g'),
+    ${sql.lit(`0*([0-9]{${naturalDigits}})`)}, ${sql.lit('\\1')}, 'g')`,
   withoutIndex: (value) => value,
   // No function of the server: registry/searches.ts puts a list of devices in place of the parameter.
   lastValuesMeet(deviceKey, tests) {

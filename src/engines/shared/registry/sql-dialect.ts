@@ -3,6 +3,9 @@
 // provides one SQL function, `within_time()` (conditions/time-guard.ts).
 import type { RawBuilder, SqlBool } from 'kysely';
 
+/** Digits to which `naturalKey` fills up numbers. Beyond: they are compared digit by digit. */
+export const naturalDigits = 20;
+
 export type Sql<Value = unknown> = RawBuilder<Value>;
 
 /** What an entry of a JSON array is taken for. Null stays null. */
@@ -42,6 +45,11 @@ export interface SqlDialect {
   contains(column: Sql, text: string): Sql<SqlBool>;
   /** The greater of two numbers that are not null. */
   greater(one: Sql, other: Sql): Sql<number>;
+  /**
+   * The text with each number in it at one width, so that 9 comes before 10: leading zeros dropped, filled up to
+   * `naturalDigits` digits.
+   */
+  naturalKey(text: Sql): Sql<string>;
   /** The value; the planner must not take it from an index. */
   withoutIndex(value: Sql): Sql;
   /** When a datapoint of the device was last received, sealed or not, in milliseconds since 1970 UTC; 0: never. */

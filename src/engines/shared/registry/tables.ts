@@ -201,6 +201,8 @@ export interface MessageTable {
   finished: number | null;
   /** 1: for a user who was removed since. */
   former: Generated<number>;
+  /** What it is about, as JSON; null: its channel does not carry that. */
+  occasion: string | null;
 }
 
 export interface PaidMessageTable {

@@ -4,6 +4,7 @@ import { Switch, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useHoldingRules } from '../../../api/alarms.ts';
 import { Age } from '../../../shared/device/age.tsx';
+import { reasonWords } from '../../../shared/message-reason.ts';
 import { useNow } from '../../../shared/page/use-now.ts';
 import type { Strings } from '../../../strings/catalogue.ts';
 import { useStrings } from '../../../strings/strings.ts';
@@ -54,7 +55,8 @@ export function NextPossible({ rule }: { readonly rule: Rule }) {
 }
 
 export function Failure({ rule }: { readonly rule: Rule }) {
-  const { notifications } = useStrings();
+  const strings = useStrings();
+  const { notifications } = strings;
   const found = obstacleOfRule(rule, useReach());
   if (found !== undefined && rule.status === 'active') {
     const ways = found.channels.map((way) => notifications.channels[way as keyof typeof notifications.channels] ?? way);
@@ -68,7 +70,8 @@ export function Failure({ rule }: { readonly rule: Rule }) {
   const reason = rule.last_failure_reason ?? String(rule.last_failure_code ?? '');
   return (
     <Text className={classes.failure} component="div">
-      {notifications.failed} <Age at={rule.last_failure} />: {reason}. <b>{adviceOn(reason, notifications)}</b>
+      {notifications.failed} <Age at={rule.last_failure} />: {reasonWords(reason, strings)}.{' '}
+      <b>{adviceOn(reason, notifications)}</b>
     </Text>
   );
 }

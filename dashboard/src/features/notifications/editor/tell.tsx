@@ -197,6 +197,11 @@ function Words({ form, faultOf }: PartProps) {
             {name === 'id' ? notifications.variableId : notifications.variableValue(name)}
           </Button>
         ))}
+        {(['device', 'value', 'unit', 'link'] as const).map((word) => (
+          <Button key={`word ${word}`} variant="default" size="compact-xs" onClick={() => insert(`{${word}}`)}>
+            {notifications.variables[word]}
+          </Button>
+        ))}
       </Group>
       {recoveryMessage === undefined ? (
         <Add

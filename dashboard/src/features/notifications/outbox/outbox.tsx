@@ -6,6 +6,7 @@ import { api, callPage } from '../../../api/client.ts';
 import { keys } from '../../../api/query-keys.ts';
 import type { components } from '../../../api/schema.generated.ts';
 import { Age } from '../../../shared/device/age.tsx';
+import { reasonWords } from '../../../shared/message-reason.ts';
 import { EmptyState } from '../../../shared/page/empty-state.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../../strings/strings.ts';
@@ -75,7 +76,8 @@ function Filters({ search }: { readonly search: NotificationsSearch }) {
 }
 
 function MessageRow({ message }: { readonly message: Message }) {
-  const { notifications } = useStrings();
+  const strings = useStrings();
+  const { notifications } = strings;
   const { status, channel, username, timestamp, reason } = message;
   const isBad = status === 'failed' || status === 'undelivered';
   return (
@@ -90,7 +92,7 @@ function MessageRow({ message }: { readonly message: Message }) {
         {message.message}
         {reason !== undefined && (
           <div className={isBad ? classes.failure : `${classes.reason} d-quiet`}>
-            {reason}. {isBad && <b>{adviceOn(reason, notifications)}</b>}
+            {reasonWords(reason, strings)}. {isBad && <b>{adviceOn(reason, notifications)}</b>}
           </div>
         )}
       </span>

@@ -21,6 +21,7 @@ import * as accountLinks from './0033-account-links.ts';
 import * as formerIds from './0034-former-ids.ts';
 import * as formerSensorIds from './0035-former-sensor-ids.ts';
 import * as alarms from './0036-alarms.ts';
+import * as messageOccasions from './0037-message-occasions.ts';
 import * as ground from './earlier/0001-ground.ts';
 import * as mqttSessions from './earlier/0002-mqtt-sessions.ts';
 import * as usersAndKeys from './earlier/0003-users-and-keys.ts';
@@ -73,4 +74,5 @@ export const migrations: Record<string, Migration> = {
   '0034-former-ids': formerIds,
   '0035-former-sensor-ids': formerSensorIds,
   '0036-alarms': alarms,
+  '0037-message-occasions': messageOccasions,
 };

@@ -7,6 +7,7 @@ import * as mqtt from './0003-mqtt.ts';
 import * as formerIds from './0004-former-ids.ts';
 import * as alarms from './0005-alarms.ts';
 import * as announcements from './0006-announcements.ts';
+import * as messageOccasions from './0007-message-occasions.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-registry': registry,
@@ -15,4 +16,5 @@ export const migrations: Record<string, Migration> = {
   '0004-former-ids': formerIds,
   '0005-alarms': alarms,
   '0006-announcements': announcements,
+  '0007-message-occasions': messageOccasions,
 };

@@ -86,6 +86,9 @@ export function orderOf(dialect: SqlDialect, order: DeviceOrder = 'created', fil
     // using it.
     return sql`${filter.length === 0 ? name : dialect.withoutIndex(name)} ${direction}, device.key ${direction}`;
   }
+  // Sorts all that match: no index has this order.
+  if (field === 'natural')
+    return sql`${dialect.naturalKey(sql`lower(coalesce(device.name, device.id))`)} ${direction}, device.key ${direction}`;
   if (field === 'heard') return sql`${dateModified(dialect)} ${direction}, device.key ${direction}`;
   return sql`device.key ${direction}`;
 }

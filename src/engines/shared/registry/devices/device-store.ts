@@ -1,5 +1,6 @@
 // Devices in the registry, with their sensors, actuators and shares.
 import { type Compilable, type Expression, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { limits } from '../../../../config/limits.ts';
 import type { DeviceKey } from '../../../../domain/device-key.ts';
 import type { ActuatorChange, ActuatorDraft } from '../../../../domain/devices/actuator.ts';
 import type { Device, DeviceChange, DeviceDraft, DeviceId } from '../../../../domain/devices/device.ts';
@@ -15,6 +16,7 @@ import type {
 } from '../../../../domain/devices/device-store.ts';
 import type { SensorChange, SensorDraft, SensorKey } from '../../../../domain/devices/sensor.ts';
 import type { NewSetting } from '../../../../domain/devices/setting.ts';
+import type { Audience } from '../../../../domain/permissions/permission.ts';
 import type { Visibility } from '../../../../domain/permissions/visibility.ts';
 import type { ScopeSet } from '../../../../domain/scopes.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
@@ -59,6 +61,19 @@ export class SqlDeviceStore implements DeviceStore {
       // SQL counts rows in 64 bits; a limit beyond that is no limit. SQLite has no OFFSET without LIMIT.
       .limit(Math.min(limit ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
     return (await this.#registry.search(page, callerOf(audience))).map(({ key }) => key as DeviceKey);
+  }
+
+  async listDomains(audience: Audience, limit: number): Promise<string[]> {
+    const named = this.#db
+      .selectFrom('device')
+      .select(sql<string>`device.domain`.as('domain'))
+      .distinct()
+      .where(withinTime('device'))
+      .where(audienceCondition('device', audience))
+      .where(sql<SqlBool>`device.domain <> '' AND length(device.domain) <= ${sql.lit(limits.nameCharsMax)}`)
+      .orderBy(sql`device.domain`)
+      .limit(limit);
+    return (await this.#registry.search(named, callerOf(audience))).map(({ domain }) => domain);
   }
 
   async listByKeys(keys: readonly DeviceKey[]): Promise<Device[]> {

@@ -117,8 +117,9 @@ export class SqlMessageStore implements MessageStore {
 
   async listDue({ channel, nowMs, limit, without }: Parameters<MessageStore['listDue']>[0]): Promise<DueMessage[]> {
     const rows = await this.#due.read(channel, nowMs, JSON.stringify(without), limit);
-    return rows.map(({ former, rule, ...message }) => ({
+    return rows.map(({ former, rule, occasion, ...message }) => ({
       ...message,
+      ...(occasion === null ? {} : { occasion }),
       ...(rule === null ? {} : { rule }),
       isForFormerUser: former === 1,
     }));
@@ -196,7 +197,11 @@ export class SqlMessageStore implements MessageStore {
   }
 }
 
-type DueRow = Omit<DueMessage, 'isForFormerUser' | 'rule'> & { readonly former: number; readonly rule: string | null };
+type DueRow = Omit<DueMessage, 'isForFormerUser' | 'rule' | 'occasion'> & {
+  readonly former: number;
+  readonly rule: string | null;
+  readonly occasion: string | null;
+};
 
 const newMessageColumns = {
   ...({ id: 'text', username: 'text', channel: 'text', text: 'text', state: 'text', reason: 'text' } as const),
@@ -211,7 +216,7 @@ const insertMessages = ({ rows }: SqlDialect) => sql`INSERT INTO message
 // The state is a literal, because otherwise SQLite does not use the partial index of queued messages.
 const dueMessages = ({
   values,
-}: SqlDialect) => sql<DueRow>`SELECT id, author, username, channel, text, attempts, former,
+}: SqlDialect) => sql<DueRow>`SELECT id, author, username, channel, text, attempts, former, occasion,
     (SELECT notification.id FROM notification WHERE notification.key = message.notification) AS rule FROM message
   WHERE channel = ${parameter(0)} AND state = 'queued' AND due <= ${parameter(1)}
     AND author NOT IN ${values(parameter(2), 'integer')}

@@ -260,22 +260,42 @@ function rulesJson(rules: ReadonlyMap<RuleKey, RuleSummary>): string {
 }
 
 function messageRows({ rule, seq, messages }: RecordedFiring, before: number): unknown[] {
-  return messages.map(({ id, username, channel, text, state, reason, createdMs }) => {
+  return messages.map(({ id, username, channel, text, state, reason, createdMs, occasion }) => {
     const finishedMs = state === 'queued' ? null : createdMs;
-    return [rule, before, id, seq ?? null, username, channel, text, state, reason ?? null, createdMs, finishedMs];
+    return [
+      rule,
+      before,
+      id,
+      seq ?? null,
+      username,
+      channel,
+      text,
+      state,
+      reason ?? null,
+      createdMs,
+      finishedMs,
+      occasion ?? null,
+    ];
   });
 }
 
 const messageColumns = {
   ...({ rule: 'integer', before: 'integer', id: 'text', seq: 'integer', username: 'text', channel: 'text' } as const),
-  ...({ text: 'text', state: 'text', reason: 'text', created: 'integer', finished: 'integer' } as const),
+  ...({
+    text: 'text',
+    state: 'text',
+    reason: 'text',
+    created: 'integer',
+    finished: 'integer',
+    occasion: 'text',
+  } as const),
 };
 
 /** Only for rules that have not changed since the decision. In the order of the entries, which SQLite keeps in a CROSS JOIN. */
 const insertMessages = ({ rows }: SqlDialect) => sql`INSERT INTO message
-    (author, notification, id, seq, username, channel, text, state, reason, created, due, finished)
+    (author, notification, id, seq, username, channel, text, state, reason, created, due, finished, occasion)
   SELECT notification.author, notification.key, entry.id, entry.seq, entry.username, entry.channel, entry.text,
-    entry.state, entry.reason, entry.created, entry.created, entry.finished
+    entry.state, entry.reason, entry.created, entry.created, entry.finished, entry.occasion
   FROM ${rows(parameter(0), messageColumns)} AS entry CROSS JOIN notification
   WHERE notification.key = entry.rule AND notification.status = 'active' AND notification.times_sent = entry.before
   ORDER BY entry.position`;

@@ -1,0 +1,38 @@
+import type { Strings } from '../catalogue.ts';
+
+export const signIns: Strings['signIns'] = {
+  title: 'الجلسات',
+  list: 'قائمة الجلسات',
+  ownWords: 'متصفحات سُجّل فيها الدخول باسمك. تبقى كل منها 14 يومًا بعد آخر استعمال.',
+  wordsOf: (name) => `متصفحات سُجّل فيها الدخول باسم ${name}.`,
+  none: 'لا متصفح سُجّل فيه الدخول.',
+  current: 'هذا المتصفح',
+  browserOn: (browser, system) => `${browser} على ${system}`,
+  unknown: 'متصفح غير معروف',
+  begun: 'بدأت',
+  used: 'آخر استعمال',
+  from: (address) => `من ${address}`,
+  signOut: 'سجّل الخروج',
+  signOutOf: (browser) => `سجّل الخروج: ${browser}`,
+  signedOut: (browser) => `سُجّل الخروج من ${browser}.`,
+  everywhere: 'سجّل الخروج من كل مكان',
+  everywhereQuestion: 'هل تسجّل الخروج من كل مكان؟',
+  everywhereWords:
+    'يُسجَّل الخروج فورًا من كل متصفح في القائمة، ومن هذا أيضًا؛ وتدخل من جديد بكلمة مرورك. تستمر مفاتيح API والبرامج التي تدخل بكلمة مرورك.',
+  end: 'أنهِ',
+  endOf: (browser) => `أنهِ الجلسة: ${browser}`,
+  endAll: 'أنهِ الكل',
+  endAllOf: (name) => `أنهِ كل جلسات ${name}`,
+  endAllQuestion: (name) => `هل تنهي كل جلسات ${name}؟`,
+  endAllWords: (name) =>
+    `يُسجَّل الخروج فورًا من كل متصفح دخل باسم ${name}. تستمر مفاتيح API والبرامج التي تدخل بكلمة المرور.`,
+  endedAll: (name) => `انتهت كل جلسات ${name}.`,
+  keysTitle: 'مفاتيح API',
+  keysWords: (name) => `ما يُدخل البرامج والبوابات باسم ${name}. لا يمكن قراءة المفاتيح نفسها.`,
+  keysNone: 'لا مفتاح.',
+  revokeAll: 'ألغِ الكل',
+  revokeAllOf: (name) => `ألغِ كل مفاتيح ${name}`,
+  revokeAllQuestion: (name) => `هل تلغي كل مفاتيح ${name}؟`,
+  revokeAllWords: 'يُرفض فورًا كل ما يستعمل أحدها، وتُقطع اتصالات MQTT. لا تعود المفاتيح.',
+  revokedAll: (name) => `أُلغيت كل مفاتيح ${name}.`,
+};

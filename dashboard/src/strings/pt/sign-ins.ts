@@ -1,0 +1,38 @@
+import type { Strings } from '../catalogue.ts';
+
+export const signIns: Strings['signIns'] = {
+  title: 'Sessões',
+  list: 'Lista de sessões',
+  ownWords: 'Navegadores com a sua sessão iniciada. Cada uma dura 14 dias desde o último uso.',
+  wordsOf: (name) => `Navegadores com a sessão de ${name} iniciada.`,
+  none: 'Nenhum navegador tem sessão iniciada.',
+  current: 'Este navegador',
+  browserOn: (browser, system) => `${browser} em ${system}`,
+  unknown: 'Navegador desconhecido',
+  begun: 'Iniciada',
+  used: 'último uso',
+  from: (address) => `de ${address}`,
+  signOut: 'Terminar sessão',
+  signOutOf: (browser) => `Terminar sessão: ${browser}`,
+  signedOut: (browser) => `A sessão de ${browser} terminou.`,
+  everywhere: 'Terminar sessão em todo o lado',
+  everywhereQuestion: 'Terminar sessão em todo o lado?',
+  everywhereWords:
+    'A sessão termina logo em todos os navegadores da lista, também neste; volte a entrar com a sua palavra-passe. As chaves de API e os programas que entram com a sua palavra-passe continuam.',
+  end: 'Terminar',
+  endOf: (browser) => `Terminar a sessão: ${browser}`,
+  endAll: 'Terminar todas',
+  endAllOf: (name) => `Terminar todas as sessões de ${name}`,
+  endAllQuestion: (name) => `Terminar todas as sessões de ${name}?`,
+  endAllWords: (name) =>
+    `A sessão de ${name} termina logo em cada navegador. As chaves de API e os programas que entram com a palavra-passe continuam.`,
+  endedAll: (name) => `Todas as sessões de ${name} terminaram.`,
+  keysTitle: 'Chaves de API',
+  keysWords: (name) => `O que deixa entrar programas e gateways como ${name}. As chaves em si não podem ser lidas.`,
+  keysNone: 'Não há nenhuma chave.',
+  revokeAll: 'Revogar todas',
+  revokeAllOf: (name) => `Revogar todas as chaves de ${name}`,
+  revokeAllQuestion: (name) => `Revogar todas as chaves de ${name}?`,
+  revokeAllWords: 'O que usa uma delas é recusado logo, e as suas ligações MQTT são cortadas. As chaves não voltam.',
+  revokedAll: (name) => `Todas as chaves de ${name} estão revogadas.`,
+};
