@@ -338,7 +338,14 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
   {
     why: 'a message that is being sent, of which there are `sendingAtOnceMax` a channel',
     of: [
-      ...(['sentCharsMax', 'providerAnswerBytesMax', 'smsCharsMax', 'voiceCharsMax', 'subjectCharsMax'] as const),
+      ...([
+        'sentCharsMax',
+        'occasionValueCharsMax',
+        'providerAnswerBytesMax',
+        'smsCharsMax',
+        'voiceCharsMax',
+        'subjectCharsMax',
+      ] as const),
       ...(['directMessageCharsMax', 'telegramCharsMax'] as const),
     ],
   },

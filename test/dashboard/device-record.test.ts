@@ -56,7 +56,7 @@ describe('in a browser, the record of a device', { skip }, () => {
       await dialog.getByRole('button', { name: 'More fields' }).click();
       await dialog.getByLabel('Further data, as JSON').fill('{"crop": ');
       // Said once the field is left, which moves the buttons.
-      await page.keyboard.press('Tab');
+      await dialog.getByRole('textbox', { name: 'Name', exact: true }).focus();
       await dialog.getByText('This is no JSON object').waitFor();
       await dialog.getByRole('button', { name: 'Save' }).click();
       await dialog.getByText('An id has no spaces').waitFor();
@@ -83,7 +83,7 @@ describe('in a browser, the record of a device', { skip }, () => {
         },
       );
       await page.getByText('90 days').waitFor();
-      await page.getByText('Key under the stone.').waitFor();
+      await page.locator('dd').getByText('Key under the stone.').waitFor();
       await openDialog(page);
       for (const label of ['Notes', 'Further data, as JSON', 'Values are kept for'])
         await dialog.getByLabel(label).fill('');
