@@ -18,7 +18,7 @@ import {
 import { buildWhereStale } from '../support/dashboard-build.ts';
 import { TestServer } from '../support/test-server.ts';
 
-const longName = 'North-eastern onion field behind the old pumping station';
+const longName = 'Onion field behind the old pump house';
 
 describe('in a browser, the map and the list of devices', { skip }, () => {
   let server: TestServer;
