@@ -31,7 +31,14 @@ describe('in a browser, the map and the list of devices', { skip }, () => {
     const nowMs = server.clock.now();
     for (let n = 0; n < 60; n += 1) {
       // Six places, two of them so near to each other that their groups would touch.
-      const [east, north] = [[0, 0], [0.4, 0.1], [1.5, 1.2], [0, 2.4], [1.5, 3.6], [0, 4.8]][n % 6] as [number, number];
+      const [east, north] = [
+        [0, 0],
+        [0.4, 0.1],
+        [1.5, 1.2],
+        [0, 2.4],
+        [1.5, 3.6],
+        [0, 4.8],
+      ][n % 6] as [number, number];
       const location = { latitude: 14 + north + 0.002 * n, longitude: -17 + east + 0.002 * (n % 7) };
       const json = {
         id: `station-${n}`,
