@@ -18,7 +18,7 @@ import {
 import { buildWhereStale } from '../support/dashboard-build.ts';
 import { TestServer } from '../support/test-server.ts';
 
-const longName = 'North-eastern onion field behind the old pumping station';
+const longName = 'Onion field behind the old pump house';
 
 describe('in a browser, the map and the list of devices', { skip }, () => {
   let server: TestServer;
@@ -30,8 +30,16 @@ describe('in a browser, the map and the list of devices', { skip }, () => {
     browser = await launchBrowser();
     const nowMs = server.clock.now();
     for (let n = 0; n < 60; n += 1) {
-      // Most of them so near to each other that their groups would touch.
-      const location = { latitude: 14 + (n % 8) * 0.9, longitude: -17 + Math.floor(n / 8) * 0.9 };
+      // Six places, two of them so near to each other that their groups would touch.
+      const [east, north] = [
+        [0, 0],
+        [0.4, 0.1],
+        [1.5, 1.2],
+        [0, 2.4],
+        [1.5, 3.6],
+        [0, 4.8],
+      ][n % 6] as [number, number];
+      const location = { latitude: 14 + north + 0.002 * n, longitude: -17 + east + 0.002 * (n % 7) };
       const json = {
         id: `station-${n}`,
         name: n === 59 ? longName : `Station ${n}`,
@@ -39,8 +47,8 @@ describe('in a browser, the map and the list of devices', { skip }, () => {
         location,
       };
       await server.call('owner', 'POST', '/devices', { json });
-      const hoursAgo = n % 3 === 0 ? 30 : 0.1;
-      if (n % 6 === 5) continue;
+      const hoursAgo = n % 5 === 0 ? 30 : 0.1;
+      if (n % 7 === 3) continue;
       const timestamp = new Date(nowMs - hoursAgo * 3_600_000).toISOString();
       await server.call('owner', 'POST', `/devices/station-${n}/sensors/TC/values`, { json: { value: n, timestamp } });
     }
@@ -114,7 +122,7 @@ describe('in a browser, the map and the list of devices', { skip }, () => {
           whole: one.scrollHeight,
         }))) as { shown: number; whole: number };
         assert.ok(whole <= shown + 1, `${whole} of ${shown}`);
-        const heard = page.getByRole('link').filter({ hasText: 'Station 58' });
+        const heard = page.getByRole('link').filter({ hasText: 'Station 57' });
         assert.equal(await heard.getByText('6 min ago').isVisible(), true);
         for (const label of ['Mine', 'Gateway']) {
           const box = await page

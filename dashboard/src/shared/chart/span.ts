@@ -50,7 +50,7 @@ export function spanOf(search: SpanSearch, { nowMs, lastMs }: { nowMs: number; l
 }
 
 /** Where a chart of the span ends: now, or with a last value that is dated a little later. */
-export function endOf({ preset, toMs }: Span, { nowMs, lastMs = 0 }: { nowMs: number; lastMs: number | undefined }) {
+function endOf({ preset, toMs }: Span, { nowMs, lastMs = 0 }: { nowMs: number; lastMs: number | undefined }) {
   if (preset === undefined) return toMs;
   return lastMs - nowMs > limits.futureMsMin ? nowMs : Math.max(nowMs, lastMs);
 }

@@ -20,7 +20,7 @@ type Days = ReadonlyMap<string, SensorDay>;
 export function useDays(devices: readonly HeardDevice[]): Days {
   const ids = useMemo(() => devices.filter(isWithinDay).map(({ id }) => id), [devices]);
   const said = JSON.stringify(ids);
-  const [settled] = useDebouncedValue(said, limits.scrollPauseMs, { leading: true });
+  const [settled] = useDebouncedValue(said, limits.scrollPauseMs);
   const queries = useQueryClient();
   const query = dayQuery(JSON.parse(settled) as string[], queries);
   return useQuery({ ...query, placeholderData: keepPreviousData }).data ?? none;

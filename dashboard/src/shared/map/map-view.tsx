@@ -147,13 +147,22 @@ export function MapView(props: MapViewProps) {
   );
 }
 
+/** Closer by, lines that are four kilometres exact would say that a field lies in another country. */
+const coastZoomMax = 9;
+
 /** They come after the markers, and lie under them. */
 async function addCoasts(map: L.Map, { ground, line, quiet }: ColorTokens): Promise<void> {
   const { coastLayer } = await import('./coastlines.ts');
   // The page may have been left meanwhile.
   if (map.getPane('mapPane') === undefined) return;
   map.createPane('coasts').style.zIndex = '250';
-  coastLayer({ land: ground, coast: quiet, border: line }, 'coasts').addTo(map);
+  const coasts = coastLayer({ land: ground, coast: quiet, border: line }, 'coasts');
+  const show = () => {
+    if (map.getZoom() <= coastZoomMax) coasts.addTo(map);
+    else coasts.remove();
+  };
+  map.on('zoomend', show);
+  show();
   map.getContainer().dataset['coasts'] = 'drawn';
 }
 
