@@ -230,8 +230,14 @@ export function revocationListsOf(pem: Buffer): string[] {
   return lists;
 }
 
-function blocksOf(pem: Buffer, what: string): string[] {
-  const blocks = pem.toString('latin1').match(new RegExp(`-----BEGIN ${what}-----[^-]*-----END ${what}-----`, 'g'));
-  if (blocks === null) throw new Error(`there is no ${what} in it`);
+function blocksOf(pem: Buffer, what: 'CERTIFICATE' | 'X509 CRL'): string[] {
+  const [begin, end] = [`-----BEGIN ${what}-----`, `-----END ${what}-----`];
+  const blocks = pem
+    .toString('latin1')
+    .split(begin)
+    .slice(1)
+    .filter((rest) => rest.includes(end))
+    .map((rest) => begin + rest.slice(0, rest.indexOf(end)) + end);
+  if (blocks.length === 0) throw new Error(`there is no ${what} in it`);
   return blocks;
 }

@@ -129,8 +129,6 @@ suite('a will is judged', () => {
       willOf(id, { payload: 'no JSON' }),
       willOf(id, { payload: '' }),
       willOf(id, { topic: `devices/${id}/sensors/s9/value` }),
-      willOf(id, { topic: 'users/owner/#' }),
-      willOf(id, { topic: 'users/owner/+/x', retain: true }),
       willOf(id, { topic: `users/owner${'/x'.repeat(limits.topicLevelsMax)}` }),
       willOf(id, { topic: '$SYS/broker', retain: true }),
       willOf(id, { topic: 'anything' }),
