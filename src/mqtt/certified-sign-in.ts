@@ -1,4 +1,4 @@
-// Signs clients in by their certificates (decision 56): as the user of the common name, or by the API key that it names.
+// Signs clients in by their certificates (decision 50): as the user of the common name, or by the API key that it names.
 // No password is looked at; a user name beside the certificate must be that of the same user. Used by sign-in.ts.
 import { Refusal } from '../base/refusal.ts';
 import type { Callers } from '../domain/callers/callers.ts';

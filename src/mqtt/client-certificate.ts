@@ -1,4 +1,4 @@
-// The certificates of clients over TLS (decision 56). The handshake has judged them: of an authority that is set, in its
+// The certificates of clients over TLS (decision 50). The handshake has judged them: of an authority that is set, in its
 // time, not revoked. Read here once for each connection, by listeners.ts; sign-in.ts asks whose it is.
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';

@@ -11,7 +11,7 @@ export interface MqttOptions {
     | {
         readonly port: number;
         readonly options: TlsOptions;
-        /** Whether clients are asked for a certificate (decision 56), and cut without one. */
+        /** Whether clients are asked for a certificate (decision 50), and cut without one. */
         readonly certificates: 'none' | 'optional' | 'required';
       }
     | undefined;

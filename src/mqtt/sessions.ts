@@ -36,7 +36,7 @@ export interface SignedIn {
   readonly keyScopes?: KeyScopes;
   /** When the key or the certificate expires, in milliseconds since 1970 UTC. */
   readonly expiresMs?: number;
-  /** Whether the client came by a certificate, which never acts as admin (decision 56). */
+  /** Whether the client came by a certificate, which never acts as admin (decision 50). */
   readonly byCertificate?: boolean;
 }
 

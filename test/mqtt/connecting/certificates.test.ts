@@ -1,4 +1,4 @@
-// Clients of MQTT over TLS that sign in by a certificate (decision 56): whose it is, what it may, and what it is not
+// Clients of MQTT over TLS that sign in by a certificate (decision 50): whose it is, what it may, and what it is not
 // taken for; authorities and revocation lists that change; what a stranger can hold open.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
