@@ -140,6 +140,7 @@ function comparable(rows: Rows, side: 'older' | 'newer'): unknown {
     message = [],
     receipt = [],
     actuator_setting = [],
+    alarm = [],
     ...rest
   } = rows;
   const order = rules.map((rule) => rule[side]);
@@ -155,6 +156,7 @@ function comparable(rows: Rows, side: 'older' | 'newer'): unknown {
       .sort(),
     message: (message as Json[]).map(({ id, ...row }) => row),
     actuator_setting: (actuator_setting as Json[]).map(({ id, ...row }) => row),
+    alarm: (alarm as Json[]).map(({ id, ...row }) => row),
     device: (devices as Json[]).map((row) => ({ ...row, domain: row['domain'] === 'default' ? null : row['domain'] })),
     notification: (notification as Json[]).map((row) => ({ ...row, id: order.indexOf(row['id'] as string) })),
   };
