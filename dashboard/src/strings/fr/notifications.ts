@@ -122,7 +122,7 @@ export const notifications: Strings['notifications'] = {
   },
   lacks: {
     provider: 'Aucun fournisseur n’est configuré pour cette voie. L’exploitant du service peut en configurer un.',
-    address: 'Votre profil n’a pas d’adresse pour cette voie. Ajoutez-en une là-bas.',
+    address: 'Votre profil n’a pas d’adresse pour cette voie. Ajoutez-en une.',
   },
   unprovided: (ways) =>
     `Aucun fournisseur n’est configuré pour : ${ways}. L’exploitant du service peut en configurer un.`,
