@@ -66,6 +66,27 @@ describe('in a browser, the languages', { skip }, () => {
     }
   });
 
+  test('leave the beginning of a long Latin name in sight where one reads from right to left', async () => {
+    const id = `greenhouse-${'north-'.repeat(30)}`;
+    await server.call('owner', 'POST', '/devices', { json: { id, visibility: 'public' } });
+    for (const options of [desktop, phone]) {
+      await visit({ browser, server, options }, async (page) => {
+        await inLanguage(page, 'ar');
+        await page.goto('/devices');
+        const shown = page.locator('a span.d-ellipsis').getByText(id, { exact: true });
+        await shown.waitFor();
+        const [first, box] = await shown.evaluate((span) => {
+          const range = span.ownerDocument.createRange();
+          range.setStart(span.firstChild as Node, 0);
+          range.setEnd(span.firstChild as Node, 1);
+          return [range.getBoundingClientRect().left, span.getBoundingClientRect().left];
+        });
+        assert.ok(first >= box - 1, `begins at ${first}, shown from ${box}`);
+      });
+    }
+    await server.call('owner', 'DELETE', `/devices/${id}`);
+  });
+
   test('are chosen in the menu and the profile, with a word where nobody has read a catalogue yet', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner');

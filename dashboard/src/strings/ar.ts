@@ -8,6 +8,7 @@ import { firstRun } from './ar/first-run.ts';
 import { gateways } from './ar/gateways.ts';
 import { imports } from './ar/imports.ts';
 import { notifications } from './ar/notifications.ts';
+import { now } from './ar/now.ts';
 import { ownAccount } from './ar/own-account.ts';
 import { person } from './ar/person.ts';
 import { places } from './ar/places.ts';
@@ -33,6 +34,7 @@ export const ar: Strings = {
   gateways,
   imports,
   notifications,
+  now,
   ownAccount,
   person,
   places,

@@ -9,6 +9,7 @@ import { firstRun } from './es/first-run.ts';
 import { gateways } from './es/gateways.ts';
 import { imports } from './es/imports.ts';
 import { notifications } from './es/notifications.ts';
+import { now } from './es/now.ts';
 import { ownAccount } from './es/own-account.ts';
 import { person } from './es/person.ts';
 import { places } from './es/places.ts';
@@ -33,6 +34,7 @@ export const es: Strings = {
   gateways,
   imports,
   notifications,
+  now,
   ownAccount,
   person,
   places,

@@ -9,6 +9,7 @@ import { firstRun } from './pt/first-run.ts';
 import { gateways } from './pt/gateways.ts';
 import { imports } from './pt/imports.ts';
 import { notifications } from './pt/notifications.ts';
+import { now } from './pt/now.ts';
 import { ownAccount } from './pt/own-account.ts';
 import { person } from './pt/person.ts';
 import { places } from './pt/places.ts';
@@ -33,6 +34,7 @@ export const pt: Strings = {
   gateways,
   imports,
   notifications,
+  now,
   ownAccount,
   person,
   places,

@@ -9,6 +9,7 @@ import { firstRun } from './sw/first-run.ts';
 import { gateways } from './sw/gateways.ts';
 import { imports } from './sw/imports.ts';
 import { notifications } from './sw/notifications.ts';
+import { now } from './sw/now.ts';
 import { ownAccount } from './sw/own-account.ts';
 import { person } from './sw/person.ts';
 import { places } from './sw/places.ts';
@@ -33,6 +34,7 @@ export const sw: Strings = {
   gateways,
   imports,
   notifications,
+  now,
   ownAccount,
   person,
   places,

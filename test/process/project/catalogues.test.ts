@@ -22,7 +22,7 @@ function leaves(node: unknown, place: string): (readonly [string, Said])[] {
 const formsMin: Readonly<Record<string, number>> = { fr: 2, es: 2, pt: 2, sw: 1, ar: 4 };
 const counts = [0, 1, 2, 3, 11, 100];
 /** Whose noun is the same for every number. */
-const invariable: ReadonlySet<string> = new Set(['fr notifications.firings']);
+const invariable: ReadonlySet<string> = new Set(['fr notifications.firings', 'fr now.times']);
 
 /** What a sentence is called with: numbers that no text has by itself, alone or under the names that it asks for. */
 function probes(first = 211): readonly unknown[][] {

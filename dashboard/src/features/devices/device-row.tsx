@@ -38,7 +38,7 @@ export function DeviceRow({ device, days, columns }: DeviceRowProps) {
       <StateDot state={deviceState(device, nowMs, { days, silent })} />
       <span className={classes.names}>
         <span className={classes.name}>
-          <span className={classes.words} title={name || id}>
+          <span className={classes.words} dir="auto" title={name || id}>
             {name || id}
           </span>
           {visibility === 'private' && (
@@ -47,7 +47,9 @@ export function DeviceRow({ device, days, columns }: DeviceRowProps) {
             </span>
           )}
         </span>
-        <span className={`${classes.quiet} d-ellipsis`}>{id}</span>
+        <span className={`${classes.quiet} d-ellipsis`} dir="auto">
+          {id}
+        </span>
       </span>
       <span className={classes.values}>
         {shown.map((sensor) => (
@@ -57,8 +59,12 @@ export function DeviceRow({ device, days, columns }: DeviceRowProps) {
           <span className={classes.more}>{shared.more(sensors.length - shown.length)}</span>
         )}
       </span>
-      <span className={`${classes.side} d-ellipsis`}>{gateway ?? ''}</span>
-      <span className={`${classes.side} d-ellipsis`}>{owner}</span>
+      <span className={`${classes.side} d-ellipsis`} dir="auto">
+        {gateway ?? ''}
+      </span>
+      <span className={`${classes.side} d-ellipsis`} dir="auto">
+        {owner}
+      </span>
       <span className={classes.heard}>
         <Age at={heard} quiet />
       </span>
@@ -69,7 +75,9 @@ export function DeviceRow({ device, days, columns }: DeviceRowProps) {
 function Reading({ sensor, means }: { readonly sensor: Sensor; readonly means: readonly (number | null)[] }) {
   return (
     <span className={classes.reading}>
-      <span className={`${classes.sensor} d-ellipsis`}>{sensor.name || sensor.id}</span>
+      <span className={`${classes.sensor} d-ellipsis`} dir="auto">
+        {sensor.name || sensor.id}
+      </span>
       <span className={classes.pair}>
         <Value value={sensor.last_value?.value} unit={sensor.unit} calib={sensor.calib} />
         <Sparkline values={means} width={72} height={22} />

@@ -195,6 +195,7 @@ export const device: Strings['device'] = {
   dropsWho: 'أرسلها',
   dropsWhy: 'السبب',
   dropsWhen: 'متى',
+  alarms: 'الإنذارات',
   activity: 'النشاط',
   activityWords:
     'الأحدث أولًا: آخر قيمة لكل حساس، وما فعلته إشعاراتك، والمفاتيح، والمُسقطة؛ وما يُضبط ما دامت هذه الصفحة مفتوحة.',

@@ -39,6 +39,14 @@ export const sensor: Strings['sensor'] = {
   count: 'القياسات',
   statistics: 'الفترة بالأرقام',
   means: (step) => `متوسطات كل ${step}؛ والشريط من أدنى قيمة إلى أعلاها.`,
+  dayMeans: 'متوسطات كل يوم؛ والشريط من أدنى قيمة إلى أعلاها.',
+  hourSums: 'مجموع كل ساعة.',
+  daySums: 'مجموع كل يوم.',
+  monthSums: 'مجموع كل شهر.',
+  sums: 'المجاميع',
+  values: 'القياسات',
+  sumsOrValues: 'المجاميع، أو القيم كما قيست',
+  sum: 'المجموع',
   every: 'كل القياسات.',
   future: (count, last) =>
     count === 1
@@ -63,7 +71,7 @@ export const sensor: Strings['sensor'] = {
       other: '# انطلاق',
     }),
   rules: 'إشعارات هذا الحساس',
-  zoomHint: 'اسحب للتكبير، وانقر مرتين للرجوع.',
+  zoomHint: 'اسحب للتكبير، وانقر مرتين للرجوع خطوة.',
   zoomHintTouch: 'إصبعان للتكبير.',
   calibTitle: 'معايرة',
   calibWords: 'قراءتان تعرف قيمتهما الحقيقية تعطيان خطًا مستقيمًا يصحح ما يُقرأ. وتبقى القيم المحفوظة كما جاءت.',

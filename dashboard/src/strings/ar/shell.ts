@@ -3,6 +3,7 @@ import type { Strings } from '../catalogue.ts';
 export const shell: Strings['shell'] = {
   skip: 'انتقل إلى المحتوى',
   navigation: 'الرئيسية',
+  now: 'الآن',
   devices: 'الأجهزة',
   map: 'الخريطة',
   notifications: 'الإشعارات',

@@ -194,6 +194,7 @@ export const device: Strings['device'] = {
   dropsWho: 'Enviado por',
   dropsWhy: 'Por qué',
   dropsWhen: 'Cuándo',
+  alarms: 'Alarmas',
   activity: 'Actividad',
   activityWords:
     'Lo más reciente primero: el último valor de cada sensor, lo que hicieron sus notificaciones, claves, descartes; y lo que se ajusta mientras esta página está abierta.',

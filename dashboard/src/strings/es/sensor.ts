@@ -38,6 +38,14 @@ export const sensor: Strings['sensor'] = {
   count: 'Medidas',
   statistics: 'El periodo en cifras',
   means: (step) => `Medias de ${step} cada una; la banda va del valor más bajo al más alto.`,
+  dayMeans: 'Medias de cada día; la banda va del valor más bajo al más alto.',
+  hourSums: 'Suma de cada hora.',
+  daySums: 'Suma de cada día.',
+  monthSums: 'Suma de cada mes.',
+  sums: 'Sumas',
+  values: 'Medidas',
+  sumsOrValues: 'Sumas, o valores tal como se midieron',
+  sum: 'Total',
   every: 'Cada medida.',
   future: (count, last) =>
     count === 1
@@ -56,7 +64,7 @@ export const sensor: Strings['sensor'] = {
   noNumbers: 'Estos valores no son números; los más recientes primero:',
   firings: (count) => countedInSpanish(count, 'disparo', 'disparos'),
   rules: 'Notificaciones de este sensor',
-  zoomHint: 'Arrastre para ampliar, doble clic para volver.',
+  zoomHint: 'Arrastre para ampliar, doble clic para volver un paso.',
   zoomHintTouch: 'Dos dedos amplían.',
   calibTitle: 'Calibrar',
   calibWords:

@@ -3,6 +3,7 @@ import type { Strings } from '../catalogue.ts';
 export const shell: Strings['shell'] = {
   skip: 'Saltar al contenido',
   navigation: 'Principal',
+  now: 'Ahora',
   devices: 'Dispositivos',
   map: 'Mapa',
   notifications: 'Notificaciones',

@@ -121,16 +121,16 @@ export const notifications: Strings['notifications'] = {
     none: 'Reste dans les envois et ne part pas.',
   },
   lacks: {
-    provider: 'Aucun fournisseur n’est configuré pour cette voie. La personne qui gère ce service peut le faire.',
-    address: 'Votre profil n’a pas d’adresse pour cette voie. Ajoutez-la là.',
+    provider: 'Aucun fournisseur n’est configuré pour cette voie. L’exploitant du service peut en configurer un.',
+    address: 'Votre profil n’a pas d’adresse pour cette voie. Ajoutez-en une.',
   },
   unprovided: (ways) =>
-    `Aucun fournisseur n’est configuré pour : ${ways}. La personne qui gère ce service peut le faire.`,
+    `Aucun fournisseur n’est configuré pour : ${ways}. L’exploitant du service peut en configurer un.`,
   reachesNobody: {
     provider: 'N’atteint personne : aucun fournisseur n’est configuré pour',
     address: 'N’atteint personne : votre profil n’a pas d’adresse pour',
   },
-  mends: { provider: 'La personne qui gère ce service peut le faire.', address: 'Ajoutez-la à votre profil.' },
+  mends: { provider: 'L’exploitant du service peut en configurer un.', address: 'Ajoutez-la à votre profil.' },
   guestHint: 'Sans compte rien n’est envoyé, seulement noté. Connectez-vous pour envoyer.',
   missing: (ways) => `Votre profil n’a pas d’adresse pour : ${ways}.`,
   toProfile: 'L’ajouter à votre profil',

@@ -193,6 +193,7 @@ export const device: Strings['device'] = {
   dropsWho: 'Enviado por',
   dropsWhy: 'Porquê',
   dropsWhen: 'Quando',
+  alarms: 'Alarmes',
   activity: 'Atividade',
   activityWords:
     'O mais recente primeiro: o último valor de cada sensor, o que fizeram as suas notificações, chaves, rejeições; e o que é comandado enquanto esta página está aberta.',

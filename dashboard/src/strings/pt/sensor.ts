@@ -38,6 +38,14 @@ export const sensor: Strings['sensor'] = {
   count: 'Medições',
   statistics: 'O período em números',
   means: (step) => `Médias de ${step} cada; a faixa vai do valor mais baixo ao mais alto.`,
+  dayMeans: 'Médias de cada dia; a faixa vai do valor mais baixo ao mais alto.',
+  hourSums: 'Soma de cada hora.',
+  daySums: 'Soma de cada dia.',
+  monthSums: 'Soma de cada mês.',
+  sums: 'Somas',
+  values: 'Medições',
+  sumsOrValues: 'Somas, ou valores tal como foram medidos',
+  sum: 'Total',
   every: 'Cada medição.',
   future: (count, last) =>
     count === 1
@@ -56,7 +64,7 @@ export const sensor: Strings['sensor'] = {
   noNumbers: 'Estes valores não são números; os mais recentes primeiro:',
   firings: (count) => countedInPortuguese(count, 'disparo', 'disparos'),
   rules: 'Notificações deste sensor',
-  zoomHint: 'Arraste para ampliar, clique duas vezes para voltar.',
+  zoomHint: 'Arraste para ampliar, clique duas vezes para voltar um passo.',
   zoomHintTouch: 'Dois dedos ampliam.',
   calibTitle: 'Calibrar',
   calibWords:

@@ -3,6 +3,7 @@ import type { Strings } from '../catalogue.ts';
 export const shell: Strings['shell'] = {
   skip: 'Saltar para o conteúdo',
   navigation: 'Principal',
+  now: 'Agora',
   devices: 'Dispositivos',
   map: 'Mapa',
   notifications: 'Notificações',

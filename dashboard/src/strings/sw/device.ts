@@ -190,6 +190,7 @@ export const device: Strings['device'] = {
   dropsWho: 'Ulitumwa na',
   dropsWhy: 'Kwa nini',
   dropsWhen: 'Lini',
+  alarms: 'Tahadhari',
   activity: 'Shughuli',
   activityWords:
     'Mpya kwanza: thamani ya mwisho ya kila kihisi, yaliyofanywa na arifa zako, funguo, zilizoachwa; na yanayowekwa ukurasa huu ukiwa wazi.',

@@ -38,6 +38,14 @@ export const sensor: Strings['sensor'] = {
   count: 'Vipimo',
   statistics: 'Kipindi kwa tarakimu',
   means: (step) => `Wastani wa kila ${step}; ukanda huanzia thamani ya chini hadi ya juu kabisa.`,
+  dayMeans: 'Wastani wa kila siku; ukanda huanzia thamani ya chini hadi ya juu kabisa.',
+  hourSums: 'Jumla ya kila saa.',
+  daySums: 'Jumla ya kila siku.',
+  monthSums: 'Jumla ya kila mwezi.',
+  sums: 'Jumla',
+  values: 'Vipimo',
+  sumsOrValues: 'Jumla, au thamani kama zilivyopimwa',
+  sum: 'Jumla',
   every: 'Kila kipimo.',
   future: (count, last) =>
     count === 1
@@ -55,7 +63,7 @@ export const sensor: Strings['sensor'] = {
   noNumbers: 'Thamani hizi si nambari; mpya kwanza:',
   firings: (count) => countedInSwahili(count, 'mfyatuko', 'mifyatuko'),
   rules: 'Arifa za kihisi hiki',
-  zoomHint: 'Buruta ili kukuza, bofya mara mbili ili kurudi.',
+  zoomHint: 'Buruta ili kukuza, bofya mara mbili ili kurudi hatua moja.',
   zoomHintTouch: 'Vidole viwili hukuza.',
   calibTitle: 'Rekebisha',
   calibWords:

@@ -3,6 +3,7 @@ import type { Strings } from '../catalogue.ts';
 export const shell: Strings['shell'] = {
   skip: 'Ruka hadi kwenye maudhui',
   navigation: 'Kuu',
+  now: 'Sasa',
   devices: 'Vifaa',
   map: 'Ramani',
   notifications: 'Arifa',

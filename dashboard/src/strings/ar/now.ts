@@ -1,0 +1,85 @@
+import type { Strings } from '../catalogue.ts';
+import { countedInArabic } from '../plural.ts';
+
+/** A name or a value in a sentence: whichever way it is written, it keeps together and turns nothing beside it round. */
+function alone(part: string): string {
+  return `\u2068${part}\u2069`;
+}
+
+export const now: Strings['now'] = {
+  title: 'الآن',
+  open: (count) =>
+    countedInArabic(count, {
+      one: 'إنذار مفتوح واحد',
+      two: 'إنذاران مفتوحان',
+      few: '# إنذارات مفتوحة',
+      many: '# إنذارًا مفتوحًا',
+      other: '# إنذار مفتوح',
+    }),
+  unseen: (count) =>
+    countedInArabic(count, {
+      one: 'إنذار واحد لا يتولاه أحد',
+      two: 'إنذاران لا يتولاهما أحد',
+      few: '# إنذارات لا يتولاها أحد',
+      many: '# إنذارًا لا يتولاها أحد',
+      other: '# إنذار لا يتولاها أحد',
+    }),
+  allWell: 'كل شيء على ما يرام.',
+  snoozedOnly: (count) =>
+    countedInArabic(count, {
+      one: 'إنذار مؤجل واحد',
+      two: 'إنذاران مؤجلان',
+      few: '# إنذارات مؤجلة',
+      many: '# إنذارًا مؤجلًا',
+      other: '# إنذار مؤجل',
+    }),
+  view: 'أي الإنذارات',
+  viewOpen: 'المفتوحة',
+  viewSnoozed: 'المؤجلة',
+  viewOver: 'المنتهية',
+  alarms: 'الإنذارات',
+  noneSnoozed: 'لا شيء مؤجل.',
+  noneOver: 'لم يحدث خلل بعد.',
+  noneOfDevice: 'لم يحدث خلل في هذا الجهاز.',
+  beyond: (count) => `يظهر الأحدث فقط، وعددها ${count}.`,
+  hasValue: (sensor, device, value) => `${alone(sensor)} من ${alone(device)}: ${alone(value)}`,
+  isSilent: (sensor, device) => `${alone(sensor)} من ${alone(device)} صامت`,
+  gatewayOffline: (gateway) => `البوابة ${alone(gateway)} غير متصلة`,
+  storageRefuses: 'لا تستطيع الخدمة الحفظ',
+  threshold: (threshold, condition) => `الحد ${alone(threshold)} (${alone(condition)})`,
+  usually: (duration) => `تصل إشارته عادة كل ${alone(duration)}`,
+  quietFor: (duration) => `صامت منذ أكثر من ${alone(duration)}`,
+  since: 'بدأ',
+  until: 'انتهى',
+  times: (count) =>
+    countedInArabic(count, { one: 'مرة واحدة', two: 'مرتان', few: '# مرات', many: '# مرةً', other: '# مرة' }),
+  acknowledge: 'أتولى الأمر',
+  acknowledgedBy: (name) => `يتولى الأمر ${alone(name)}`,
+  acknowledged: 'هناك من يتولى الأمر',
+  unacknowledge: 'تراجع عن تولي الأمر',
+  note: 'ملاحظة',
+  noteMeans: 'ما يجري عمله، لمن ينظر من الآخرين.',
+  snooze: 'أجّل',
+  snooze1h: 'لمدة ساعة',
+  snooze4h: 'لمدة 4 ساعات',
+  snooze1d: 'لمدة يوم',
+  snooze7d: 'لمدة أسبوع',
+  snoozedUntil: (time) => `مؤجل حتى ${alone(time)}`,
+  unsnooze: 'أنهِ التأجيل',
+  assign: 'أسند',
+  assignTo: 'أسنده إلى شخص',
+  assignMeans: 'شخص يحق له رؤية هذا الإنذار.',
+  assignedTo: (name) => `مسند إلى ${alone(name)}`,
+  unassign: 'لا تسنده إلى أحد',
+  more: (title) => `المزيد عن ${alone(title)}`,
+  noDevices: 'لا جهاز بعد.',
+  noDevicesWords: 'يظهر هنا كل خلل في أجهزتك.',
+  begin: 'ابدأ',
+  today: 'اليوم',
+  dayDatapoints: 'قياسات وصلت',
+  dayDevices: 'أجهزة وصلت إشارتها',
+  dayFired: 'إشعارات انطلقت',
+  daySent: 'رسائل أُرسلت',
+  dayStored: 'من البيانات محفوظة',
+  holds: 'يصح الآن',
+};
