@@ -239,6 +239,22 @@ suite('who sees alarms', () => {
     }
     assert.deepEqual(counts, [1, 204, 1, 403, 0, 404, 0, 404, 1, 204]);
   });
+
+  test('without the description of a device of which they may view the values alone', async () => {
+    await share('reader', 'device-data:view');
+    await share('updater', 'device:view', 'device-data:view');
+    await raise();
+    const described = ['device_name', 'location', 'gateway_id', 'sensor_name', 'unit'];
+    const shownTo = ([alarm]: object[]) => Object.keys(alarm ?? {}).filter((field) => described.includes(field));
+    assert.deepEqual(shownTo(await list('updater')).sort(), described.toSorted());
+    assert.deepEqual(shownTo(await list('reader')), []);
+    assert.equal((await list('reader'))[0].device_id, d);
+    assert.deepEqual(await list('reader', '&gateway=gw'), [], 'nor is it found by that');
+    assert.equal((await list('updater', '&gateway=gw')).length, 1);
+    const { key } = await makeKeyOn(server, 'owner', { scopes: ['devices-data:view'] });
+    const headers = { authorization: `Bearer ${key}` };
+    assert.deepEqual(shownTo((await server.send('GET', `/api/v2/alarms?device=${d}`, { headers })).body), []);
+  });
 });
 
 suite('what people do about an alarm', () => {
@@ -258,6 +274,27 @@ suite('what people do about an alarm', () => {
         { call: `DELETE /alarms/${id}/assignee` },
       ])
         await make(server, { as, ...call, expect });
+  });
+
+  test('takes of a key the right to change devices, also about a rule of its own user', async () => {
+    await share('reader', 'device-data:view');
+    const id = await raise('reader');
+    for (const [scopes, expected, mayUpdate] of [
+      [['devices-data:view'], 403, false],
+      [['devices-data:view', 'devices:update'], 204, true],
+    ] as const) {
+      const { key } = await makeKeyOn(server, 'reader', { scopes });
+      const headers = { authorization: `Bearer ${key}` };
+      const { body } = await server.send('GET', `/api/v2/alarms/${id}`, { headers });
+      assert.equal(body.may_update, mayUpdate);
+      for (const [field, json] of [
+        ['acknowledgement', {}],
+        ['assignee', { username: 'reader' }],
+      ] as const) {
+        const { status } = await server.send('PUT', `/api/v2/alarms/${id}/${field}`, { headers, json });
+        assert.equal(status, expected, `${scopes} ${field}`);
+      }
+    }
   });
 
   test('is shown to everybody who sees it, and filters by it', async () => {
