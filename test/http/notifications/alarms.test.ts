@@ -4,6 +4,7 @@ import { after, afterEach, before, beforeEach, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
 import { make } from '../../support/api/calls.ts';
 import { makeKeyOn } from '../../support/keys.ts';
+import { setLimits } from '../../support/limits.ts';
 import { EventStream } from '../../support/peers/event-stream.ts';
 import { addUsers } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
@@ -427,4 +428,31 @@ test('a stranger who has a rule flap costs one row, and the owner sees nothing o
     (await server.call('stranger', 'GET', '/alarms?state=all')).body.length,
   );
   assert.deepEqual(await list('owner', '&state=all'), []);
+});
+
+suite('when some have as many open alarms as they may', () => {
+  setLimits({ alarmsOpenMax: 4, ruleAlarmsOpenAllMax: 8 });
+  let own: TestServer;
+  before(async () => {
+    own = await TestServer.start();
+    await addUsers(own.folder, ['reader'], own.clock);
+  });
+  after(() => own.stop());
+
+  test('others have theirs all the same', async () => {
+    const json = { id: 'full', visibility: 'public', sensors: [{ id: 's' }] };
+    await make(own, { as: 'owner', call: 'POST /devices', json, expect: 204 });
+    const action = { usernames: ['guest'], channels: ['none'], message: 'm' };
+    const raiseAll = async (as: string, count: number): Promise<number> => {
+      for (let n = 0; n < count; n++) {
+        const condition = { devices: ['full'], sensors: ['s'], expression: `s>${n}` };
+        await make(own, { as, call: 'POST /notifications', json: { condition, action }, expect: 200 });
+      }
+      await make(own, { as: 'owner', call: 'POST /devices/full/sensors/s/values', json: { value: 41 }, expect: 204 });
+      await own.running.idle();
+      return (await make(own, { as, call: 'GET /alarms', expect: 200 })).body.length;
+    };
+    const counts = [await raiseAll('stranger', 5), await raiseAll('reader', 5), await raiseAll('owner', 1)];
+    assert.deepEqual(counts, [4, 2, 1]);
+  });
 });
