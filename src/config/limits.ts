@@ -625,7 +625,7 @@ export const limits = {
   alarmHistoryDays: 400,
   /** Alarms open at a time: of the rules of one author, of the silent sensors of one owner, and of one owner's gateways. Beyond: not kept. */
   alarmsOpenMax: 1_000,
-  /** Alarms of rules open at a time, together. Beyond: not kept. */
+  /** Alarms of rules open at a time, together; as they become fewer, so does what one author may have. Beyond: not kept. */
   ruleAlarmsOpenAllMax: 10_000,
   /** Alarms opened in one look at all sensors or gateways. Beyond: in the next. */
   alarmsOpenedMax: 500,

@@ -96,18 +96,32 @@ export class SilentSensors {
   }
 
   async #silent(time: { readonly nowMs: number; readonly sinceMs: number }): Promise<AlarmChange[]> {
-    const found: SensorKey[] = [];
-    const pieces = new WorkPieces(limits.pieceMsMax);
-    for (const keys of this.#habits.overdue(time)) {
-      found.push(...keys.slice(0, limits.alarmsOpenedMax - found.length));
-      if (found.length >= limits.alarmsOpenedMax) break;
-      if (pieces.isOver) await pieces.next();
-    }
-    if (found.length === 0) return [];
-    const owners = await this.#store.ownersOf(found);
     const begun = new Map<UserKey, number>();
     const changes: AlarmChange[] = [];
-    for (const sensor of found) {
+    const pieces = new WorkPieces(limits.pieceMsMax);
+    // Those that open none, because their owner has as many as one may have, do not keep the others waiting for the next look.
+    for (const keys of this.#habits.overdue(time)) {
+      for (let from = 0; from < keys.length && changes.length < limits.alarmsOpenedMax; from += limits.habitSensorsStep)
+        await this.#begin(keys.slice(from, from + limits.habitSensorsStep), { time, begun, changes });
+      if (changes.length >= limits.alarmsOpenedMax) break;
+      if (pieces.isOver) await pieces.next();
+    }
+    return changes;
+  }
+
+  /** Adds the alarms of these sensors, up to those of one look. */
+  async #begin(
+    sensors: readonly SensorKey[],
+    of: {
+      readonly time: { readonly nowMs: number };
+      readonly begun: Map<UserKey, number>;
+      readonly changes: AlarmChange[];
+    },
+  ): Promise<void> {
+    const { time, begun, changes } = of;
+    const owners = await this.#store.ownersOf(sensors);
+    for (const sensor of sensors) {
+      if (changes.length >= limits.alarmsOpenedMax) return;
       const owned = owners.get(sensor);
       if (owned === undefined) {
         this.#habits.forget(sensor);
@@ -129,7 +143,6 @@ export class SilentSensors {
         usualS: seconds(this.#habits.usualMs(sensor)),
       });
     }
-    return changes;
   }
 
   async #lastReceptions(sensor: SensorKey): Promise<readonly number[]> {

@@ -71,6 +71,10 @@ export interface AlarmView {
   readonly ownRules: Audience;
   /** Devices and gateways whose alarms the actor may acknowledge, snooze and assign. */
   readonly updatable: { readonly devices: Audience; readonly gateways: Audience };
+  /** Whether the actor may do the same about alarms of their own rules: a key needs the right to change devices. */
+  readonly updatesOwn: boolean;
+  /** The devices whose description, such as name and position, the actor may view. */
+  readonly described: Audience;
   readonly user: UserKey;
   /** True where the actor also sees the alarms of the service, and those of other people's rules about devices that are not theirs. */
   readonly all: boolean;
@@ -320,6 +324,8 @@ export class Permissions {
     const updatable = { devices: named(scope.update), gateways: named(scope.gatewayUpdate) };
     return {
       ownRules: this.audienceOf(actor, scope.dataView),
+      described: this.audienceOf(actor, scope.view),
+      updatesOwn: actor.keyScopes === undefined || (actor.keyScopes.scopes & scope.update) !== 0,
       ...{ devices: named(scope.dataView), gateways: named(scope.gatewayView), updatable, user: actor.key },
       all: actor.admin,
     };

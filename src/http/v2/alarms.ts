@@ -29,7 +29,7 @@ import { parseTimeField } from './field-values.ts';
 
 const tags = ['Alarms'];
 const forWhom =
-  'For owners, admins and whoever has a share that shows the values; it takes a login. Being public shows no alarms. An alarm of a notification whose author may not change the device is for its author and admins alone.';
+  'For owners, admins and whoever has a share that shows the values; it takes a login. Names, unit, position and gateway of a device are for those who may view the device. Being public shows no alarms. An alarm of a notification whose author may not change the device is for its author and admins alone.';
 const whoMay =
   'For the owner, admins and shares with the right to change the device or gateway; an alarm of your own notification always.';
 

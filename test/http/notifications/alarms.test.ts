@@ -4,6 +4,7 @@ import { after, afterEach, before, beforeEach, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
 import { make } from '../../support/api/calls.ts';
 import { makeKeyOn } from '../../support/keys.ts';
+import { setLimits } from '../../support/limits.ts';
 import { EventStream } from '../../support/peers/event-stream.ts';
 import { addUsers } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
@@ -239,6 +240,22 @@ suite('who sees alarms', () => {
     }
     assert.deepEqual(counts, [1, 204, 1, 403, 0, 404, 0, 404, 1, 204]);
   });
+
+  test('without the description of a device of which they may view the values alone', async () => {
+    await share('reader', 'device-data:view');
+    await share('updater', 'device:view', 'device-data:view');
+    await raise();
+    const described = ['device_name', 'location', 'gateway_id', 'sensor_name', 'unit'];
+    const shownTo = ([alarm]: object[]) => Object.keys(alarm ?? {}).filter((field) => described.includes(field));
+    assert.deepEqual(shownTo(await list('updater')).sort(), described.toSorted());
+    assert.deepEqual(shownTo(await list('reader')), []);
+    assert.equal((await list('reader'))[0].device_id, d);
+    assert.deepEqual(await list('reader', '&gateway=gw'), [], 'nor is it found by that');
+    assert.equal((await list('updater', '&gateway=gw')).length, 1);
+    const { key } = await makeKeyOn(server, 'owner', { scopes: ['devices-data:view'] });
+    const headers = { authorization: `Bearer ${key}` };
+    assert.deepEqual(shownTo((await server.send('GET', `/api/v2/alarms?device=${d}`, { headers })).body), []);
+  });
 });
 
 suite('what people do about an alarm', () => {
@@ -258,6 +275,27 @@ suite('what people do about an alarm', () => {
         { call: `DELETE /alarms/${id}/assignee` },
       ])
         await make(server, { as, ...call, expect });
+  });
+
+  test('takes of a key the right to change devices, also about a rule of its own user', async () => {
+    await share('reader', 'device-data:view');
+    const id = await raise('reader');
+    for (const [scopes, expected, mayUpdate] of [
+      [['devices-data:view'], 403, false],
+      [['devices-data:view', 'devices:update'], 204, true],
+    ] as const) {
+      const { key } = await makeKeyOn(server, 'reader', { scopes });
+      const headers = { authorization: `Bearer ${key}` };
+      const { body } = await server.send('GET', `/api/v2/alarms/${id}`, { headers });
+      assert.equal(body.may_update, mayUpdate);
+      for (const [field, json] of [
+        ['acknowledgement', {}],
+        ['assignee', { username: 'reader' }],
+      ] as const) {
+        const { status } = await server.send('PUT', `/api/v2/alarms/${id}/${field}`, { headers, json });
+        assert.equal(status, expected, `${scopes} ${field}`);
+      }
+    }
   });
 
   test('is shown to everybody who sees it, and filters by it', async () => {
@@ -390,4 +428,31 @@ test('a stranger who has a rule flap costs one row, and the owner sees nothing o
     (await server.call('stranger', 'GET', '/alarms?state=all')).body.length,
   );
   assert.deepEqual(await list('owner', '&state=all'), []);
+});
+
+suite('when some have as many open alarms as they may', () => {
+  setLimits({ alarmsOpenMax: 4, ruleAlarmsOpenAllMax: 8 });
+  let own: TestServer;
+  before(async () => {
+    own = await TestServer.start();
+    await addUsers(own.folder, ['reader'], own.clock);
+  });
+  after(() => own.stop());
+
+  test('others have theirs all the same', async () => {
+    const json = { id: 'full', visibility: 'public', sensors: [{ id: 's' }] };
+    await make(own, { as: 'owner', call: 'POST /devices', json, expect: 204 });
+    const action = { usernames: ['guest'], channels: ['none'], message: 'm' };
+    const raiseAll = async (as: string, count: number): Promise<number> => {
+      for (let n = 0; n < count; n++) {
+        const condition = { devices: ['full'], sensors: ['s'], expression: `s>${n}` };
+        await make(own, { as, call: 'POST /notifications', json: { condition, action }, expect: 200 });
+      }
+      await make(own, { as: 'owner', call: 'POST /devices/full/sensors/s/values', json: { value: 41 }, expect: 204 });
+      await own.running.idle();
+      return (await make(own, { as, call: 'GET /alarms', expect: 200 })).body.length;
+    };
+    const counts = [await raiseAll('stranger', 5), await raiseAll('reader', 5), await raiseAll('owner', 1)];
+    assert.deepEqual(counts, [4, 2, 1]);
+  });
 });

@@ -249,3 +249,31 @@ suite('bounds', () => {
     assert.equal((await list(`device=${of}&state=cleared`, 'stranger')).length, 2);
   });
 });
+
+suite('where one owner has more silent sensors than open alarms', () => {
+  setLimits({ alarmsOpenMax: 2, alarmsOpenedMax: 3 });
+
+  test('those of others do not wait for them', async () => {
+    const own = await TestServer.start();
+    try {
+      const sensors = Array.from({ length: 12 }, (_, n) => ({ id: `s${n}` }));
+      await make(own, { as: 'stranger', call: 'POST /devices', json: { id: 'crowd', sensors }, expect: 204 });
+      await make(own, { as: 'owner', call: 'POST /devices', json: { id: 'one', sensors: [{ id: 's' }] }, expect: 204 });
+      for (let n = 0; n < 6; n++) {
+        for (const { id } of sensors)
+          await own.call('stranger', 'POST', `/devices/crowd/sensors/${id}/values`, { json: { value: 1 } });
+        await own.call('owner', 'POST', '/devices/one/sensors/s/values', { json: { value: 1 } });
+        own.clock.advance(10 * minuteMs);
+        await own.running.idle();
+      }
+      own.clock.advance(2 * hourMs);
+      await own.running.idle();
+      const counts = await Promise.all(
+        ['stranger', 'owner'].map(async (as) => (await own.call(as, 'GET', '/alarms?kind=silence')).body.length),
+      );
+      assert.deepEqual(counts, [2, 1]);
+    } finally {
+      await own.stop();
+    }
+  });
+});

@@ -69,9 +69,15 @@ export class RuleAlarms {
     return this.#byDevice.get(device)?.has(rule) === true;
   }
 
-  /** Whether the author's rules may have one more open alarm. */
+  /**
+   * Whether the author's rules may have one more open alarm. Beside the bound, an author has no more than a fixed multiple of
+   * what is free (as in callers/fair-share.ts), so that some accounts cannot take all there are.
+   */
   #mayOpen(author: UserKey): boolean {
-    return this.#count < limits.ruleAlarmsOpenAllMax && (this.#byAuthor.get(author) ?? 0) < limits.alarmsOpenMax;
+    const { alarmsOpenMax, ruleAlarmsOpenAllMax } = limits;
+    const more = (this.#byAuthor.get(author) ?? 0) + 1;
+    const free = ruleAlarmsOpenAllMax - this.#count;
+    return more <= alarmsOpenMax && more * (ruleAlarmsOpenAllMax - alarmsOpenMax) <= free * alarmsOpenMax;
   }
 
   #add({ rule, author, device }: Omit<OpenRuleAlarm, 'key'>): void {

@@ -4,7 +4,6 @@ import { limits } from '../../../../config/limits.ts';
 import type { Alarm, AlarmChange, AlarmId, AlarmKind } from '../../../../domain/alarms/alarm.ts';
 import type {
   AlarmCursor,
-  AlarmFilter,
   AlarmHandling,
   AlarmQuery,
   AlarmStore,
@@ -205,6 +204,7 @@ interface Row {
   readonly acknowledged_name: string | null;
   readonly assignee: string | null;
   readonly updatable: number;
+  readonly described: number;
 }
 
 const from = sql`FROM alarm
@@ -218,15 +218,17 @@ const from = sql`FROM alarm
 function selectAlarms(view: AlarmView): RawBuilder<Row> {
   const { devices, gateways } = view.updatable;
   const storage = view.all ? sql`WHEN alarm.kind = 'storage' THEN 1` : sql``;
+  const own = view.updatesOwn ? sql`WHEN alarm.author = ${view.user} THEN 1` : sql``;
   return sql<Row>`SELECT alarm.key, alarm.id, alarm.kind, alarm.since, alarm.cleared, alarm.times, alarm.value, alarm.condition,
       alarm.threshold, alarm.usual, alarm.acknowledged, alarm.note, alarm.snoozed, alarm.changed,
       device.id AS device_id, device.name AS device_name, coalesce(device.location, gateway.location) AS location,
       sensor.id AS sensor_id, sensor.name AS sensor_name, sensor.unit,
       coalesce(gateway.id, device.gateway_id) AS gateway_id, gateway.name AS gateway_name,
       notification.id AS rule_id, notification.description, acknowledger.username AS acknowledged_name, assigned.username AS assignee,
-      CASE ${storage} WHEN alarm.author = ${view.user} THEN 1
+      CASE ${storage} ${own}
         WHEN device.key IS NOT NULL AND ${audienceCondition('device', devices)} THEN 1
-        WHEN gateway.key IS NOT NULL AND ${audienceCondition('gateway', gateways)} THEN 1 ELSE 0 END AS updatable
+        WHEN gateway.key IS NOT NULL AND ${audienceCondition('gateway', gateways)} THEN 1 ELSE 0 END AS updatable,
+      CASE WHEN device.key IS NULL OR ${audienceCondition('device', view.described)} THEN 1 ELSE 0 END AS described
     ${from}`;
 }
 
@@ -240,10 +242,10 @@ function isSeen(view: AlarmView): RawBuilder<SqlBool> {
 }
 
 function conditionsOf(query: AlarmQuery): RawBuilder<SqlBool> {
-  return sql<SqlBool>`${sql.join([withinTime('alarm'), ...filterOf(query, query.nowMs), isSeen(query.view)], sql` AND `)}`;
+  return sql<SqlBool>`${sql.join([withinTime('alarm'), ...filterOf(query), isSeen(query.view)], sql` AND `)}`;
 }
 
-function filterOf(filter: AlarmFilter, nowMs: number): RawBuilder<SqlBool>[] {
+function filterOf({ view, nowMs, ...filter }: AlarmQuery): RawBuilder<SqlBool>[] {
   const { isOpen, isAcknowledged, isSnoozed, kind, device, gateway, assignee } = filter;
   const conditions: RawBuilder<SqlBool>[] = [];
   const isSet = (column: RawBuilder<unknown>, set: boolean) =>
@@ -255,31 +257,34 @@ function filterOf(filter: AlarmFilter, nowMs: number): RawBuilder<SqlBool>[] {
   if (kind !== undefined) conditions.push(sql`alarm.kind = ${kind}`);
   if (device !== undefined)
     conditions.push(sql`alarm.device = (SELECT named.key FROM device AS named WHERE named.id = ${device})`);
-  if (gateway !== undefined) conditions.push(sql`(gateway.id = ${gateway} OR device.gateway_id = ${gateway})`);
+  if (gateway !== undefined)
+    conditions.push(sql`(gateway.id = ${gateway}
+      OR (device.gateway_id = ${gateway} AND ${audienceCondition('device', view.described)}))`);
   if (assignee !== undefined) conditions.push(sql`assigned.username = ${assignee}`);
   return conditions;
 }
 
+/** What an alarm says of its device to whoever may view the values of that alone. */
+const undescribed: Pick<Row, 'device_name' | 'location' | 'sensor_name' | 'unit' | 'gateway_id' | 'gateway_name'> = {
+  ...({ device_name: null, location: null, sensor_name: null, unit: null } as const),
+  ...({ gateway_id: null, gateway_name: null } as const),
+};
+
 function toAlarm(row: Row): Alarm {
-  const {
-    key,
-    id,
-    kind,
-    times,
-    changed,
-    device_id: device,
-    sensor_id: sensor,
-    gateway_id: gateway,
-    rule_id: rule,
-  } = row;
+  const { key, id, kind, times, changed, device_id: device, sensor_id: sensor, rule_id: rule } = row;
+  // The rights to view values and to view the device are given apart from each other.
+  const described = row.described === 1 ? row : undescribed;
+  const { gateway_id: gateway } = described;
   return {
     ...{ key, id, kind, times, changed, sinceMs: row.since, mayUpdate: row.updatable === 1 },
     ...present({ clearedMs: row.cleared, valueJson: row.value, condition: row.condition, usualS: row.usual }),
     ...(row.threshold === null ? {} : { threshold: Number(row.threshold) }),
-    ...present({ locationJson: row.location }),
-    ...(device === null ? {} : { device: { id: device, ...present({ name: row.device_name }) } }),
-    ...(sensor === null ? {} : { sensor: { id: sensor, ...present({ name: row.sensor_name, unit: row.unit }) } }),
-    ...(gateway === null ? {} : { gateway: { id: gateway, ...present({ name: row.gateway_name }) } }),
+    ...present({ locationJson: described.location }),
+    ...(device === null ? {} : { device: { id: device, ...present({ name: described.device_name }) } }),
+    ...(sensor === null
+      ? {}
+      : { sensor: { id: sensor, ...present({ name: described.sensor_name, unit: described.unit }) } }),
+    ...(gateway === null ? {} : { gateway: { id: gateway, ...present({ name: described.gateway_name }) } }),
     ...(rule === null ? {} : { rule: { id: rule, ...present({ description: row.description }) } }),
     ...(row.acknowledged === null
       ? {}
