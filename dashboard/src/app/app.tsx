@@ -58,8 +58,7 @@ function forgetAnswersOfOthers(): () => void {
   return session.subscribe(() => {
     if (userOf() === before) return;
     before = userOf();
-    // Once the components have heard of it too: what they ask for as users alone is not asked for as guest.
-    queueMicrotask(() => void queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'facts' }));
+    void queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'facts' });
   });
 }
 
