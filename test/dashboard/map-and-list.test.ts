@@ -17,6 +17,7 @@ import {
 } from '../support/dashboard.ts';
 import { buildWhereStale } from '../support/dashboard-build.ts';
 import { TestServer } from '../support/test-server.ts';
+import { until } from '../support/until.ts';
 
 const longName = 'Onion field behind the old pump house';
 
@@ -131,6 +132,7 @@ describe('in a browser, the map and the list of devices', { skip }, () => {
             .boundingBox();
           assert.ok(box !== null && box.x >= 0 && box.x + box.width <= options.viewport.width, label);
         }
+        await until(async () => days.length > 0, { everyMs: 20, msMax: 60_000, otherwise: () => 'no days asked for' });
         await becomes(page, `document.querySelectorAll('main svg path').length > 5`);
         assert.equal(days.length, 1);
         await assertAccessible(page);

@@ -164,8 +164,8 @@ describe('in a browser, notifications', { skip }, () => {
       await page.clock.install({ time: server.clock.now() });
       await signIn(page, 'owner', '/notifications');
       const row = page.getByRole('listitem').filter({ hasText: 'Goes nowhere' });
-      await row.getByText('not arriving').filter({ visible: true }).waitFor();
-      await row.getByText('Correct the name of the person.').or(row.getByText('Who runs this service')).waitFor();
+      await row.getByText('reaches nobody', { exact: true }).filter({ visible: true }).waitFor();
+      await row.getByText('no provider is set up for sms. Who runs this service').waitFor();
       await row.getByText(/^in \d hr$/).waitFor();
       await assertAccessible(page);
       await switches(page, 'Goes nowhere').press('Space');

@@ -97,7 +97,7 @@ describe('in a browser, the dashboard', { skip }, () => {
         await page.getByLabel('Username').fill('owner');
         await page.getByLabel('Password', { exact: true }).fill(password);
         await page.getByRole('button', { name: 'Sign in' }).click();
-        await page.waitForURL(`${server.url}/devices`);
+        await page.waitForURL(`${server.url}/now`);
       });
     }
   });

@@ -6,6 +6,7 @@ import { api, callPage, type Schemas } from './client.ts';
 import { dayKey } from './devices.ts';
 import { followEvents } from './event-stream.ts';
 import { keys } from './query-keys.ts';
+import { session } from './session.ts';
 import { useSession } from './use-session.ts';
 
 export type Alarm = Schemas['Alarm'];
@@ -34,12 +35,15 @@ export function deviceAlarmsQuery(device: string, state: AlarmsQuestion['state']
   });
 }
 
+/** Asked at each request: who signs out is forgotten before the components are drawn as for a guest. */
+const enabled = () => session.state.status === 'user';
+
 /** How many open alarms nobody has acknowledged or snoozed; 0 for guests, who see none. */
 export function useUnseenAlarms(): number {
   const isUser = useSession().status === 'user';
   const { data } = useQuery({
     ...alarmsQuery({ state: 'active', snoozed: false, acknowledged: false, limit: 1 }),
-    enabled: isUser,
+    enabled,
   });
   return isUser ? (data?.total ?? 0) : 0;
 }
@@ -65,16 +69,16 @@ export function useLiveAlarms(): void {
 
 /** The notifications whose condition holds now somewhere. */
 export function useHoldingRules(): ReadonlySet<string> {
-  const isUser = useSession().status === 'user';
+  useSession();
   const question = { state: 'active', kind: 'rule', limit: limits.alarmsShownMax } as const;
-  const { data } = useQuery({ ...alarmsQuery(question), enabled: isUser });
+  const { data } = useQuery({ ...alarmsQuery(question), enabled });
   return new Set(data?.page.flatMap(({ notification_id: id }) => (id === undefined ? [] : [id])));
 }
 
 /** The sensors that the service calls silent, by `dayKey(device, sensor)`: their dots say the same. */
 export function useSilentSensors(): ReadonlySet<string> {
-  const isUser = useSession().status === 'user';
+  useSession();
   const question = { state: 'active', kind: 'silence', limit: limits.alarmsShownMax } as const;
-  const { data } = useQuery({ ...alarmsQuery(question), enabled: isUser });
+  const { data } = useQuery({ ...alarmsQuery(question), enabled });
   return new Set(data?.page.map(({ device_id: device = '', sensor_id: sensor = '' }) => dayKey(device, sensor)));
 }

@@ -11,7 +11,7 @@ export function alarmTitle(alarm: Alarm, { strings, tag }: Pick<Locale, 'strings
   if (alarm.kind === 'gateway') return now.gatewayOffline(alarm.gateway_name || alarm.gateway_id || '');
   if (alarm.kind === 'silence') return now.isSilent(sensor, device);
   if (alarm.value === undefined || alarm.condition === undefined) return now.isSilent(sensor, device);
-  return now.hasValue(sensor, device, `${formatValue(alarm.value, tag)} ${alarm.unit ?? ''}`.trim());
+  return now.hasValue(sensor, device, `${formatValue(alarm.value, tag)}\u00a0${alarm.unit ?? ''}`.trim());
 }
 
 /** With what the value was compared, or what is usual. */
