@@ -117,3 +117,24 @@ test('a value that is too long for a webhook is left out of what is beside the t
   const values = provider.asked.splice(0).map(({ body }) => JSON.parse(body).data.value);
   assert.deepEqual(values, [undefined, 'short']);
 });
+
+test('who may view the values of a device alone is told no names and no unit', async () => {
+  provider.reply = { status: 204 };
+  const call = 'PUT /devices/field-3/shares/sharer';
+  await make(server, { as: 'owner', call, json: { scopes: ['device-data:view'] }, expect: 204 });
+  const { body: me } = await make(server, { as: 'sharer', call: 'GET /users/me', expect: 200 });
+  const webhook = [`${provider.url}/hook`];
+  await make(server, { as: 'sharer', call: `PUT /users/${me.id}`, json: { webhook }, expect: 204 });
+  const json = {
+    condition: { devices: ['field-3'], sensors: ['TC'], expression: 'TC==77' },
+    action: { usernames: ['sharer'], channels: ['webhook'], message: '{device}: {sensor} {value} {unit}, {link}' },
+  };
+  await make(server, { as: 'sharer', call: 'POST /notifications', json, expect: 200 });
+  await push('field-3', 77);
+  const [sent] = provider.asked.splice(0).map(({ body }) => JSON.parse(body).data);
+  assert.equal(sent.message, `field-3: TC 77 , ${link}`);
+  assert.deepEqual([sent.device_id, sent.sensor_id, sent.value], ['field-3', 'TC', 77]);
+  assert.deepEqual([sent.device_name, sent.sensor_name, sent.unit], [undefined, undefined, undefined]);
+  const { body } = await make(server, { as: 'sharer', call: 'POST /notifications/test', json, expect: 200 });
+  assert.equal(body.firings[0].message, `field-3: TC 77 , ${link}`);
+});

@@ -6,7 +6,7 @@ import { limits } from '../../../config/limits.ts';
 import { namedSensorOf } from '../../devices/former-ids/sensors-with-former.ts';
 import type { FiringEvent } from '../rules/firing.ts';
 import type { NotificationId } from '../rules/notification.ts';
-import { linkOf, type TextSubject } from '../rules/variables.ts';
+import { describedSensorOf, linkOf, type TextSubject } from '../rules/variables.ts';
 
 interface Occasion extends TextSubject {
   readonly event: FiringEvent;
@@ -15,8 +15,8 @@ interface Occasion extends TextSubject {
 
 /** As JSON, for the body of a webhook. Values of more than `occasionValueCharsMax` characters as JSON are left out. */
 export function occasionOf({ id, ...subject }: Occasion): string {
-  const { device, event, lookup } = subject;
-  const sensor = namedSensorOf(device, event.sensor);
+  const { device, isDescribed, event, lookup } = subject;
+  const sensor = describedSensorOf(subject);
   const value = lookup(event.sensor);
   const isShort = value !== undefined && JSON.stringify(value).length <= limits.occasionValueCharsMax;
   const unit = sensor?.unit?.slice(0, limits.wordCharsMax).toWellFormed();
@@ -24,8 +24,8 @@ export function occasionOf({ id, ...subject }: Occasion): string {
     notification: id,
     event: event.kind === 'fires' ? 'fired' : 'recovered',
     device_id: device.id,
-    ...(device.name ? { device_name: device.name } : {}),
-    sensor_id: sensor?.id ?? event.sensor,
+    ...(isDescribed && device.name ? { device_name: device.name } : {}),
+    sensor_id: namedSensorOf(device, event.sensor)?.id ?? event.sensor,
     ...(sensor?.name ? { sensor_name: sensor.name } : {}),
     ...(isShort ? { value } : {}),
     ...(unit ? { unit } : {}),

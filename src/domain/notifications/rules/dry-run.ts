@@ -97,7 +97,8 @@ export class DryRun {
       devices.push(device);
     }
     const { points, isCut } = await this.#read(actor, rule, devices, query);
-    const run = new DryRunState(rule, this.#origin);
+    const mayView = (device: Device) => (this.#permissions.scopesOf(actor, device) & scope.view) !== 0;
+    const run = new DryRunState(rule, { origin: this.#origin, described: new Set(devices.filter(mayView)) });
     for (const [n, located] of points.entries()) {
       run.take(located);
       if (run.isFull) return { firings: run.firings, datapoints: n + 1, isCut: true };
@@ -155,14 +156,17 @@ class DryRunState {
   readonly firings: DryRunFiring[] = [];
   readonly #rule: Rule;
   readonly #origin: string;
+  readonly #described: ReadonlySet<Device>;
   readonly #ruleState: RuleState = { lastFiredMs: undefined, lastFiredElapsedMs: undefined };
   readonly #memories = new Map<DeviceId, ReturnType<typeof newDeviceState>>();
   readonly #values = new Map<string, StoredValue>();
   readonly #devices = new Map<DeviceId, Device>();
 
-  constructor(rule: Rule, origin: string) {
+  /** @param words.described the devices whose names and units may be told. */
+  constructor(rule: Rule, words: { readonly origin: string; readonly described: ReadonlySet<Device> }) {
     this.#rule = rule;
-    this.#origin = origin;
+    this.#origin = words.origin;
+    this.#described = words.described;
   }
 
   get isFull(): boolean {
@@ -204,6 +208,7 @@ class DryRunState {
       const text = messageTextOf({
         rule: this.#rule,
         device,
+        isDescribed: this.#described.has(device),
         event,
         lookup: this.#lookup(device),
         origin: this.#origin,

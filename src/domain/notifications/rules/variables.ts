@@ -15,6 +15,8 @@ const variable = /\$?\{([^{}\s]+)\}/g;
 /** What a text is about. */
 export interface TextSubject {
   readonly device: Device;
+  /** Whether the author may view the device: names and units are not told by the right to view its values alone. */
+  readonly isDescribed: boolean;
   /** The sensor that made the rule fire, and when. */
   readonly event: { readonly sensor: string; readonly atMs: number };
   readonly lookup: Lookup;
@@ -24,14 +26,14 @@ export interface TextSubject {
 
 /** The words beside ids of sensors. */
 const words: Readonly<Record<string, (subject: TextSubject) => string>> = {
-  device: ({ device }) => device.name || device.id,
+  device: ({ device, isDescribed }) => (isDescribed && device.name) || device.id,
   device_id: ({ device }) => device.id,
-  sensor: ({ device, event }) => namedSensorOf(device, event.sensor)?.name || event.sensor,
+  sensor: (subject) => describedSensorOf(subject)?.name || subject.event.sensor,
   value: ({ event, lookup }) => {
     const value = lookup(event.sensor);
     return value === undefined ? '–' : shown(value);
   },
-  unit: ({ device, event }) => shortened(namedSensorOf(device, event.sensor)?.unit ?? '', limits.wordCharsMax),
+  unit: (subject) => shortened(describedSensorOf(subject)?.unit ?? '', limits.wordCharsMax),
   time: ({ event }) => formatTimestamp(event.atMs),
   link: linkOf,
 };
@@ -41,8 +43,13 @@ export function variablesOf(text: string): string[] {
   return [...new Set([...text.matchAll(variable)].map(([, name]) => name as string))].filter((name) => name !== 'id');
 }
 
+/** The sensor that made the rule fire, where its description may be told. */
+export function describedSensorOf({ device, isDescribed, event }: Omit<TextSubject, 'lookup' | 'origin'>) {
+  return isDescribed ? namedSensorOf(device, event.sensor) : undefined;
+}
+
 /** The address of the page that shows the sensor. */
-export function linkOf({ device, event, origin }: Omit<TextSubject, 'lookup'>): string {
+export function linkOf({ device, event, origin }: Pick<TextSubject, 'device' | 'event' | 'origin'>): string {
   return `${origin}/devices/${encodeURIComponent(device.id)}/sensors/${encodeURIComponent(event.sensor)}`;
 }
 

@@ -392,7 +392,8 @@ export class Evaluator {
     },
   ): void {
     const { record, rule, timesSent } = entry;
-    const messages = this.#messages.make({ id: record.id, rule, author, device, event, lookup });
+    const isDescribed = (this.#permissions.scopesOf(author, device) & scope.view) !== 0;
+    const messages = this.#messages.make({ id: record.id, rule, author, device, isDescribed, event, lookup });
     const isCounted = event.kind === 'fires';
     const base = { rule: record.key, author: record.author, isCounted, timesSent };
     step.firings.push({ entry, firing: { ...base, atMs: event.atMs, seq, messages } });
