@@ -18,10 +18,10 @@ import { NotificationCounters } from '../domain/notifications/outbox/notificatio
 import { Outbox } from '../domain/notifications/outbox/outbox.ts';
 import type { Sender } from '../domain/notifications/outbox/sender.ts';
 import type { Channel } from '../domain/notifications/rules/notification.ts';
-import { Alarms } from '../domain/notifications/watching/alarms.ts';
 import { Evaluator } from '../domain/notifications/watching/evaluator.ts';
 import { RuleAlarms } from '../domain/notifications/watching/rule-alarms.ts';
 import { RuleIndex } from '../domain/notifications/watching/rule-index.ts';
+import { RuleTimers } from '../domain/notifications/watching/rule-timers.ts';
 import { Watcher } from '../domain/notifications/watching/watcher.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
 import type { Engine } from '../domain/ports/engine.ts';
@@ -53,7 +53,7 @@ export function wireRules(parts: {
   const watching = {
     ...parts,
     index: new RuleIndex(),
-    alarms: new Alarms(parts.clocks),
+    timers: new RuleTimers(parts.clocks),
     counters,
     outbox,
     coordination,

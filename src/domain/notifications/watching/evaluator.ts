@@ -32,7 +32,6 @@ import {
 } from '../rules/firing.ts';
 import type { NotificationId } from '../rules/notification.ts';
 import type { Rule } from '../rules/rule.ts';
-import type { Alarm, Alarms } from './alarms.ts';
 import {
   EvaluationStep,
   namesOf,
@@ -43,6 +42,7 @@ import {
 import type { RuleAlarms, RuleAlarmTurn } from './rule-alarms.ts';
 import type { RuleEntry } from './rule-entry.ts';
 import type { RuleIndex } from './rule-index.ts';
+import type { RuleTimer, RuleTimers } from './rule-timers.ts';
 import { StepLoading } from './step-loading.ts';
 import type { SeenPush } from './watch-queue.ts';
 import type { RecordedFiring, WatchStore } from './watch-store.ts';
@@ -66,7 +66,7 @@ export class Evaluator {
   readonly #counters: NotificationCounters;
   readonly #clock: ClockWatch;
   readonly #oldMs: number;
-  readonly #alarms: Alarms;
+  readonly #timers: RuleTimers;
   readonly #outbox: Pick<Outbox, 'wakeFor'>;
   readonly #ruleAlarms: RuleAlarms;
   readonly #onAlarmsChanged: () => void;
@@ -83,7 +83,7 @@ export class Evaluator {
     readonly clocks: ClockWatch;
     /** Hours: rules ignore datapoints that were received later than this after their timestamp; 0: no limit. */
     readonly oldHours: number;
-    readonly alarms: Alarms;
+    readonly timers: RuleTimers;
     readonly outbox: Pick<Outbox, 'wakeFor'>;
     readonly ruleAlarms: RuleAlarms;
     /** Called when a change of alarms is stored. */
@@ -98,7 +98,7 @@ export class Evaluator {
     this.#counters = parts.counters;
     this.#clock = parts.clocks;
     this.#oldMs = parts.oldHours === 0 ? Number.POSITIVE_INFINITY : parts.oldHours * 3_600_000;
-    this.#alarms = parts.alarms;
+    this.#timers = parts.timers;
     this.#outbox = parts.outbox;
     this.#ruleAlarms = parts.ruleAlarms;
     this.#onAlarmsChanged = parts.onAlarmsChanged;
@@ -132,8 +132,8 @@ export class Evaluator {
       }
       for (let index = 0; index < push.readings.length; index++) {
         if (push.firstSeq + index <= seenSeq) continue;
-        // Before the value changes, because alarms up to this datapoint are evaluated with the earlier values.
-        if (watch.watched.hasTimes && !this.#alarms.isHeld) await this.#applyElapsedTime(step, watch, push.receivedMs);
+        // Before the value changes, because timers up to this datapoint are evaluated with the earlier values.
+        if (watch.watched.hasTimes && !this.#timers.isHeld) await this.#applyElapsedTime(step, watch, push.receivedMs);
         if (!this.#mayConcernRules(push, index, { step, watch })) continue;
         for (const entry of watch.rules.entries) {
           this.#evaluateDatapoint(step, entry, { push, index, watch });
@@ -154,7 +154,7 @@ export class Evaluator {
     for (let index = 0; index < push.readings.length; index++) {
       if (push.firstSeq + index <= seenSeq) continue;
       for (const watch of names)
-        if (watch.watched.hasTimes && !this.#alarms.isHeld) await this.#applyElapsedTime(step, watch, push.receivedMs);
+        if (watch.watched.hasTimes && !this.#timers.isHeld) await this.#applyElapsedTime(step, watch, push.receivedMs);
       const concerned = names.filter((watch) => this.#mayConcernRules(push, index, { step, watch }));
       const watches = new Map<RuleEntry, [WatchedSensor, ...WatchedSensor[]]>();
       for (const watch of concerned)
@@ -172,9 +172,9 @@ export class Evaluator {
     await step.pieces.next();
   }
 
-  /** Evaluates alarms that are due, stores the results and arranges the next alarms. */
-  async evaluateAlarms(
-    due: readonly Alarm[],
+  /** Evaluates timers that are due, stores the results and arranges the next ones. */
+  async evaluateTimers(
+    due: readonly RuleTimer[],
     { upToSeq, fence }: { readonly upToSeq: number; readonly fence: Fence },
   ): Promise<void> {
     const step = new EvaluationStep(fence);
@@ -186,11 +186,11 @@ export class Evaluator {
     }
     step.releaseValues();
     if (step.hasResults) await this.#record(step, upToSeq);
-    for (const { entry, device } of due) this.#alarms.arrange(entry, device);
+    for (const { entry, device } of due) this.#timers.arrange(entry, device);
   }
 
   /**
-   * Arranges the alarms of a rule with `for` or `silence` when it is loaded. Silence counts from the last datapoint.
+   * Arranges the timers of a rule with `for` or `silence` when it is loaded. Silence counts from the last datapoint.
    */
   async prepare(entry: RuleEntry): Promise<void> {
     if (!entry.record.hasTimes) return;
@@ -198,7 +198,7 @@ export class Evaluator {
     for (const id of entry.rule.devices) {
       await this.#loadLastReceived(entry, id);
       beginNoLater(entry.memoryOf(id), this.#clock.now());
-      this.#alarms.arrange(entry, id);
+      this.#timers.arrange(entry, id);
       if (pieces.isOver) await pieces.next();
     }
   }
@@ -213,11 +213,11 @@ export class Evaluator {
     for (const entry of [...this.#index.entries()].filter(({ record }) => record.hasTimes)) {
       for (const id of entry.rule.devices) {
         beginAnew(entry.memoryOf(id), nowMs);
-        this.#alarms.arrange(entry, id);
+        this.#timers.arrange(entry, id);
       }
       if (pieces.isOver) await pieces.next();
     }
-    this.#alarms.isHeld = this.#clock.isInDoubt;
+    this.#timers.isHeld = this.#clock.isInDoubt;
   }
 
   /** Loads a rule again that was changed or removed. */
@@ -325,7 +325,7 @@ export class Evaluator {
       return;
     }
     this.#evaluateRule(step, { entry, device, watched, datapoint: { seq, sensor: watch.name, names, atMs, lookup } });
-    this.#alarms.arrange(entry, device);
+    this.#timers.arrange(entry, device);
   }
 
   /** Evaluates one rule for a datapoint or for time that has passed; adds firings and the new state to the step. */

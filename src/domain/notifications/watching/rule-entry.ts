@@ -23,8 +23,8 @@ export class RuleEntry {
   #hasMemory: boolean | undefined;
   // Undefined for most rules, because there may be hundreds of thousands.
   #memories: Map<DeviceId, RuleDeviceState> | undefined;
-  /** By device: the time of its alarm. */
-  #alarmsMs: Map<DeviceId, number> | undefined;
+  /** By device: the time of its timer. */
+  #timersMs: Map<DeviceId, number> | undefined;
 
   constructor(record: WatchedRule) {
     this.record = record;
@@ -52,17 +52,17 @@ export class RuleEntry {
     return this.#hasMemory;
   }
 
-  /** Plans an alarm; false where one is planned for that time or earlier. */
-  planAlarm(device: DeviceId, atMs: number): boolean {
-    const planned = this.#alarmsMs?.get(device);
+  /** Plans a timer; false where one is planned for that time or earlier. */
+  planTimer(device: DeviceId, atMs: number): boolean {
+    const planned = this.#timersMs?.get(device);
     if (planned !== undefined && planned <= atMs) return false;
-    this.#alarmsMs ??= new Map();
-    this.#alarmsMs.set(device, atMs);
+    this.#timersMs ??= new Map();
+    this.#timersMs.set(device, atMs);
     return true;
   }
 
-  alarmTaken(device: DeviceId): void {
-    this.#alarmsMs?.delete(device);
+  timerTaken(device: DeviceId): void {
+    this.#timersMs?.delete(device);
   }
 
   memoryOf(device: DeviceId): RuleDeviceState {

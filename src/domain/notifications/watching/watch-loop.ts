@@ -1,5 +1,5 @@
 // Runs the steps of the watcher, one at a time and each in a turn of its own: whatever else changes rules or their
-// state takes turns with them. After the last step it sleeps until `wake`, until the next alarm is due, or until it is
+// state takes turns with them. After the last step it sleeps until `wake`, until the next timer is due, or until it is
 // time to try again for the lease. A failed step is tried again after `watchRetryMs`. Used by the watcher alone.
 import { nextLoopTurn } from '../../../base/time/next-loop-turn.ts';
 import { limits } from '../../../config/limits.ts';

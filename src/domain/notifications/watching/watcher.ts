@@ -19,11 +19,11 @@ import type { UserKey } from '../../users/user.ts';
 import { Leadership } from '../leadership.ts';
 import type { NotificationId } from '../rules/notification.ts';
 import type { RuleChanges, RuleWeight, SeqSource } from '../rules/rule-changes.ts';
-import type { Alarms } from './alarms.ts';
 import type { Evaluator } from './evaluator.ts';
 import { pushesOf } from './logged-pushes.ts';
 import type { RuleIndex } from './rule-index.ts';
 import { loadRules } from './rule-loading.ts';
+import type { RuleTimers } from './rule-timers.ts';
 import { WatchLoop } from './watch-loop.ts';
 import { WatchProgress } from './watch-progress.ts';
 import type { SeenPush } from './watch-queue.ts';
@@ -37,7 +37,7 @@ export class Watcher implements RuleChanges {
   readonly #index: RuleIndex;
   readonly #clock: Pick<ClockWatch, 'elapsedMs' | 'isInDoubt'>;
   readonly #log: Log;
-  readonly #alarms: Alarms;
+  readonly #timers: RuleTimers;
   readonly #leadership: Leadership;
   readonly #pushesSettled: () => Promise<void>;
   readonly #progress: WatchProgress;
@@ -53,7 +53,7 @@ export class Watcher implements RuleChanges {
     readonly watchStore: WatchStore;
     readonly evaluator: Evaluator;
     readonly index: RuleIndex;
-    readonly alarms: Alarms;
+    readonly timers: RuleTimers;
     readonly clocks: Pick<ClockWatch, 'elapsedMs' | 'isInDoubt'>;
     /** Resolves when all datapoints accepted so far are committed and in the feed, or refused. Never rejects. */
     readonly pushesSettled: () => Promise<void>;
@@ -67,15 +67,15 @@ export class Watcher implements RuleChanges {
     this.#evaluator = parts.evaluator;
     this.#index = parts.index;
     this.#clock = parts.clocks;
-    this.#alarms = parts.alarms;
+    this.#timers = parts.timers;
     this.#log = parts.log;
     this.#leadership = new Leadership({ ...parts, name: 'rules/0', onEnded: () => this.#loop.wake() });
     this.#loop = new WatchLoop({
       step: () => this.#step(),
-      hasWork: () => this.#progress.hasDatapoints || (this.#progress.isFollowing && this.#alarms.isDue),
+      hasWork: () => this.#progress.hasDatapoints || (this.#progress.isFollowing && this.#timers.isDue),
       isBehind: () => this.#progress.isBehind,
       // While another process evaluates: until the next attempt to take its lease.
-      waitMs: () => (this.#leadership.lease === undefined ? limits.watchRetryMs : this.#alarms.waitMs),
+      waitMs: () => (this.#leadership.lease === undefined ? limits.watchRetryMs : this.#timers.waitMs),
       noteFailure: (error) => this.#noteFailure(error),
       discardUnstored: () => this.#discardUnstored(),
     });
@@ -186,11 +186,11 @@ export class Watcher implements RuleChanges {
   /** Call when the wall clock has come into doubt, or is trusted again. */
   clockChanged(): void {
     if (this.#clock.isInDoubt) {
-      this.#alarms.isHeld = true;
+      this.#timers.isHeld = true;
       return;
     }
     const restart = async () => {
-      if (this.#alarms.isHeld) await this.#evaluator.restartTimes();
+      if (this.#timers.isHeld) await this.#evaluator.restartTimes();
     };
     this.#loop.exclusively(restart).then(
       () => this.#loop.wake(),
@@ -248,7 +248,7 @@ export class Watcher implements RuleChanges {
     return this.#progress.behindDatapoints;
   }
 
-  /** Resolves when everything is evaluated, including due alarms and steps that failed before. */
+  /** Resolves when everything is evaluated, including due timers and steps that failed before. */
   idle(): Promise<void> {
     return this.#loop.idle();
   }
@@ -299,7 +299,7 @@ export class Watcher implements RuleChanges {
     const progress = this.#progress;
     if (lease === undefined || !progress.isFollowing) return false;
     if (progress.isBehind) return this.#catchUp(lease);
-    if (progress.isQueueEmpty) return this.#evaluateDueAlarms(lease);
+    if (progress.isQueueEmpty) return this.#evaluateDueTimers(lease);
     const pushes = progress.take(limits.watchStepDatapoints);
     await this.#evaluate(pushes, lease);
     progress.noteEvaluated(pushes);
@@ -339,10 +339,10 @@ export class Watcher implements RuleChanges {
     await this.#evaluator.evaluate(pushes, { seenSeq: this.#progress.seenSeq, isPositionDue, fence });
   }
 
-  async #evaluateDueAlarms(fence: Fence): Promise<boolean> {
-    const due = this.#alarms.take(limits.watchStepDatapoints);
+  async #evaluateDueTimers(fence: Fence): Promise<boolean> {
+    const due = this.#timers.take(limits.watchStepDatapoints);
     if (due.length === 0) return false;
-    await this.#evaluator.evaluateAlarms(due, { upToSeq: this.#progress.position(), fence });
+    await this.#evaluator.evaluateTimers(due, { upToSeq: this.#progress.position(), fence });
     return true;
   }
 

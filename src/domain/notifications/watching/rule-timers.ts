@@ -1,5 +1,5 @@
 // Schedules evaluations that time causes without a datapoint: the end of `for`, the beginning of `silence`. The
-// evaluator adds alarms after each evaluation; the watcher asks when the next alarm is due and takes the due ones.
+// evaluator adds timers after each evaluation; the watcher asks when the next timer is due and takes the due ones.
 // While the wall clock is in doubt none is due: nobody knows how much time has passed (decision 30).
 import type { ClockWatch } from '../../../base/time/clock-watch.ts';
 import { Schedule } from '../../../base/time/schedule.ts';
@@ -9,14 +9,14 @@ import { dueMs } from '../rules/firing.ts';
 import type { RuleEntry } from './rule-entry.ts';
 
 /** The time at which a rule must evaluate a device has come. */
-export interface Alarm {
+export interface RuleTimer {
   readonly entry: RuleEntry;
   readonly device: DeviceId;
 }
 
-export class Alarms {
+export class RuleTimers {
   readonly #clock: Pick<ClockWatch, 'now' | 'look' | 'isInDoubt'>;
-  readonly #alarms = new Schedule<Alarm>();
+  readonly #timers = new Schedule<RuleTimer>();
   /** True from a doubt of the wall clock until `for` and `silence` are measured anew. */
   isHeld: boolean;
 
@@ -26,7 +26,7 @@ export class Alarms {
   }
 
   get isDue(): boolean {
-    const { nextMs } = this.#alarms;
+    const { nextMs } = this.#timers;
     if (nextMs === undefined || nextMs > this.#clock.now()) return false;
     // A jump must be noticed before what it seems to make due is evaluated.
     this.#clock.look();
@@ -35,29 +35,29 @@ export class Alarms {
 
   /** How long until the next may be due, in milliseconds; undefined: there is none. */
   get waitMs(): number | undefined {
-    const { nextMs } = this.#alarms;
+    const { nextMs } = this.#timers;
     if (nextMs === undefined) return undefined;
     const waitMs = Math.max(nextMs - this.#clock.now(), 0);
     return this.isHeld ? Math.max(waitMs, limits.clockLookMs) : waitMs;
   }
 
-  /** Schedules the rule's next alarm for the device; none where only a datapoint can change its state. */
+  /** Schedules the rule's next timer for the device; none where only a datapoint can change its state. */
   arrange(entry: RuleEntry, device: DeviceId): void {
     if (entry.isGone || !entry.hasMemory) return;
     const at = dueMs({ rule: entry.rule, memory: entry.memoryOf(device) });
-    if (at !== undefined && entry.planAlarm(device, at)) this.#alarms.add(at, { entry, device });
+    if (at !== undefined && entry.planTimer(device, at)) this.#timers.add(at, { entry, device });
   }
 
-  /** Removes and returns up to `max` due alarms; the caller evaluates them and arranges the next ones. */
-  take(max: number): Alarm[] {
-    const due: Alarm[] = [];
+  /** Removes and returns up to `max` due timers; the caller evaluates them and arranges the next ones. */
+  take(max: number): RuleTimer[] {
+    const due: RuleTimer[] = [];
     if (!this.isDue) return due;
     while (due.length < max) {
-      const alarm = this.#alarms.take(this.#clock.now());
-      if (alarm === undefined) break;
-      if (!alarm.entry.isGone) due.push(alarm);
+      const timer = this.#timers.take(this.#clock.now());
+      if (timer === undefined) break;
+      if (!timer.entry.isGone) due.push(timer);
     }
-    for (const { entry, device } of due) entry.alarmTaken(device);
+    for (const { entry, device } of due) entry.timerTaken(device);
     return due;
   }
 }
