@@ -1,8 +1,9 @@
 // The domains in use (what a field for one offers), by what each caller may see; and lists of devices in the order in which
 // people count.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';
+import { setLimits } from '../../support/limits.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -51,4 +52,20 @@ test('devices are listed with 9 before 10 where that is asked for, and letter by
     ['plot-9', 'shared'],
   );
   await make(server, { as: 'owner', call: 'GET /devices?order=unnatural', expect: 400 });
+});
+
+suite('where strangers have as many as are listed', () => {
+  setLimits({ domainsListedMax: 3 });
+
+  test('one’s own are listed all the same', async () => {
+    for (const domain of ['!1', '!2', '!3', '!4']) {
+      const json = { id: `crowd-${domain.slice(1)}`, domain, visibility: 'public', sensors: [] };
+      await make(server, { as: 'stranger', call: 'POST /devices', json, expect: 204 });
+    }
+    const json = { id: 'crowded', domain: 'zebu', sensors: [] };
+    await make(server, { as: 'sharer', call: 'POST /devices', json, expect: 204 });
+    const { body } = await make(server, { as: 'sharer', call: 'GET /domains', expect: 200 });
+    assert.equal(body.length, 3);
+    assert.ok(body.includes('zebu'), body.join());
+  });
 });
