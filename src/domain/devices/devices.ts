@@ -124,7 +124,9 @@ export class Devices {
   async listDomains(actor: Actor): Promise<string[]> {
     this.#permissions.requireGuestAllowed(actor);
     const audience = this.#permissions.audienceOf(actor, scope.view);
-    const own = audience.all ? [] : await this.#store.listDomains({ ...audience, public: false }, limits.domainsListedMax);
+    const own = audience.all
+      ? []
+      : await this.#store.listDomains({ ...audience, public: false }, limits.domainsListedMax);
     // Those of strangers' public devices fill up what is left.
     const seen = await this.#store.listDomains(audience, limits.domainsListedMax);
     const domains = [...new Set([...own, ...seen])].slice(0, limits.domainsListedMax);
