@@ -77,7 +77,7 @@ describe('in a browser, with links that are mailed,', { skip }, () => {
       await page.getByLabel('Username').fill(name);
       await page.getByLabel('Password', { exact: true }).fill('another drum');
       await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.waitForURL('**/devices');
+      await page.waitForURL('**/now');
       await page.goto(`/new-password#${secret}`);
       await page.getByLabel('New password').fill('a third drum');
       await page.getByRole('button', { name: 'Set password' }).click();

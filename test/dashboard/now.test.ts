@@ -39,7 +39,9 @@ describe('in a browser, the first page', { skip }, () => {
       const action = { usernames: [as], channels: ['none'], message: '{TC}' };
       await server.call(as, 'POST', '/notifications', { json: { description: 'Too hot', condition, action } });
     }
-    await server.call('owner', 'PUT', '/devices/field-3/shares/sharer', { json: { scopes: ['device-data:view'] } });
+    await server.call('owner', 'PUT', '/devices/field-3/shares/sharer', {
+      json: { scopes: ['devices:view', 'device-data:view'] },
+    });
   });
   after(async () => {
     await browser.close();
