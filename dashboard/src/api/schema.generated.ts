@@ -3207,19 +3207,6 @@ export interface components {
             type: "SocialAction";
             value: components["schemas"]["V1Message"];
         };
-        V1SocialMessage: {
-            id: string;
-            owner: string;
-            username: string;
-            channel: "sms" | "voice" | "twitter" | "none" | "email" | "webhook" | "telegram";
-            message: string;
-            timestamp: string;
-            status: "queued" | "sent" | "failed" | "undelivered";
-            reason?: string;
-            code?: string;
-            attempts: number;
-            finished?: string;
-        };
         V1User: {
             id: string;
             createdTime?: number;

@@ -126,10 +126,10 @@ export const SnoozeBody = Type.Object(
   {
     until: boundedText(limits.wordCharsMax, {
       description: `A time within the next ${limits.alarmSnoozeMsMax / 86_400_000} days.`,
-      examples: ['2036-01-01T00:00:00Z'],
+      examples: ['2026-02-01T07:00:00Z'],
     }),
   },
-  { title: 'Snooze', description: 'Quiet is asked for until then.', examples: [{ until: '2036-01-01T00:00:00Z' }] },
+  { title: 'Snooze', description: 'Quiet is asked for until then.', examples: [{ until: '2026-02-01T07:00:00Z' }] },
 );
 
 export const AssignmentBody = Type.Object(

@@ -98,6 +98,8 @@ function olderOperationId(id: string): string {
 
 /** Keywords whose content is data with fields of records. */
 const dataKeywords = new Set(['example', 'examples', 'value']);
+/** The record that version 1 answers as it is: its `notification` is the id of a rule, not what version 2 calls `action`. */
+const sameInBoth = 'SocialMessage';
 const untouched = new Set(['default', 'enum', 'const', 'required']);
 
 interface Options {
@@ -110,6 +112,7 @@ function translate(node: unknown, options: Options, isNames = false): unknown {
   if (typeof node !== 'object' || node === null) return node;
   if (isNames) return translateNamed(node as Tree, options);
   const { title, ...shape } = node as Tree;
+  if (title === sameInBoth) return node;
   const copy: { [key: string]: unknown } = {};
   for (const [key, inner] of Object.entries(shape)) copy[key] = translateKeyword(key, inner, options);
   if (options.isRenaming && Array.isArray(copy['required'])) {

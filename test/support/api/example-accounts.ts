@@ -1,4 +1,4 @@
-// Creates the account, the API key, the session and the MQTT client that the examples of the OpenAPI document name, before
+// Creates the account, the API key, the session, the MQTT client and the alarm that the examples of the OpenAPI document name, before
 // each example that needs them.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -34,6 +34,7 @@ export async function prepareAccounts(
   }
   // The client of the examples takes over from itself; the end of the server is its own.
   if (operation.tags.includes('MQTT')) await Client.connect(server, 'admin', { clientId: 'gateway-1' });
+  if (operation.tags.includes('Alarms')) assigned.set('alarm', await raiseAlarm(server));
   await prepareLinks(server, operation, assigned.get('user') ?? '');
   if (operation.operationId === 'removeOwnUser') {
     const { text } = await server.call('guest', 'POST', '/auth/token', { json: { username: 'awa', password } });
@@ -90,4 +91,21 @@ async function handOverExample(server: TestServer): Promise<void> {
     const { status, text } = await server.call(from, 'PUT', '/devices/field-3/owner', { text: to });
     assert.equal(status, 204, text);
   }
+}
+
+/** Makes a condition hold on the device of the examples, which awa may see; the id of the alarm. */
+async function raiseAlarm(server: TestServer): Promise<string> {
+  const scopes = ['devices:view', 'device-data:view'];
+  const condition = { devices: ['field-3'], sensors: ['TC'], expression: 'TC>40' };
+  const action = { usernames: ['admin'], channels: ['none'], message: 'Hot' };
+  for (const [method, path, json] of [
+    ['PUT', '/devices/field-3/shares/awa', { scopes }],
+    ['POST', '/notifications', { condition, action }],
+    ['POST', '/devices/field-3/sensors/TC/values', { value: 41.5 }],
+  ] as const) {
+    const { status, text } = await server.call('admin', method, path, { json });
+    assert.ok(status === 200 || status === 204, text);
+  }
+  await server.running.idle();
+  return (await server.call('admin', 'GET', '/devices/field-3/alarms')).body[0].id;
 }
