@@ -93,8 +93,9 @@ export class Authority {
 
   #signed(body: Buffer, what: string): string {
     const signature = der(0x03, [0], sign('sha256', body, this.#key));
-    const base64 = der(0x30, body, ecdsaSha256, signature).toString('base64').replace(/.{64}/g, '$&\n');
-    return `-----BEGIN ${what}-----\n${base64}\n-----END ${what}-----\n`;
+    const base64 = der(0x30, body, ecdsaSha256, signature).toString('base64');
+    const lines = base64.match(/.{1,64}/g) ?? [];
+    return `-----BEGIN ${what}-----\n${lines.join('\n')}\n-----END ${what}-----\n`;
   }
 }
 
@@ -107,11 +108,11 @@ function der(tag: number, ...parts: readonly (Buffer | readonly number[])[]): Bu
   return Buffer.concat([Buffer.from([tag, ...length]), body]);
 }
 
+/** A whole number from 0, in as few bytes as its sign bit allows. */
 function integer(value: number): Buffer {
-  return der(
-    0x02,
-    [(value >> 24) & 0x7f, (value >> 16) & 255, (value >> 8) & 255, value & 255].slice(value < 0x80 ? 3 : 0),
-  );
+  const bytes = [value & 255];
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 256)) bytes.unshift(Math.floor(rest / 256) & 255);
+  return der(0x02, bytes);
 }
 
 function oid(hex: string): Buffer {
