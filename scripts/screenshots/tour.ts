@@ -12,6 +12,7 @@ export interface Picture {
 export const tour: readonly Picture[] = [
   { name: 'sign-in', scene: 'sign-in', screen: 'desktop-light', house: 'nothing' },
   { name: 'first-run', scene: 'first-run', screen: 'desktop-light', house: 'nothing' },
+  { name: 'now', scene: 'now', screen: 'desktop-light' },
   { name: 'devices', scene: 'devices', screen: 'desktop-light' },
   { name: 'devices-phone', scene: 'devices', screen: 'phone-light' },
   { name: 'device', scene: 'device', screen: 'desktop-light' },

@@ -76,10 +76,10 @@ export const now: Strings['now'] = {
   noDevicesWords: 'يظهر هنا كل خلل في أجهزتك.',
   begin: 'ابدأ',
   today: 'اليوم',
-  dayDatapoints: 'قياسات وصلت',
+  dayDatapoints: 'قياسات أرسلتها',
   dayDevices: 'أجهزة وصلت إشارتها',
   dayFired: 'إشعارات انطلقت',
   daySent: 'رسائل أُرسلت',
-  dayStored: 'من البيانات محفوظة',
+  dayStored: 'من بيانات أرسلتها محفوظة',
   holds: 'يصح الآن',
 };

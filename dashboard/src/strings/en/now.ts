@@ -48,10 +48,10 @@ export const now = {
   noDevicesWords: 'What is wrong with your devices will stand here.',
   begin: 'Begin',
   today: 'Today',
-  dayDatapoints: 'datapoints came in',
+  dayDatapoints: 'datapoints were pushed by you',
   dayDevices: 'devices were heard',
   dayFired: 'notifications fired',
   daySent: 'messages were sent',
-  dayStored: 'of data is stored',
+  dayStored: 'of what you pushed is stored',
   holds: 'Holds now',
 };

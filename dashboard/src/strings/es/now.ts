@@ -49,10 +49,10 @@ export const now: Strings['now'] = {
   noDevicesWords: 'Lo que vaya mal con sus dispositivos estará aquí.',
   begin: 'Empezar',
   today: 'Hoy',
-  dayDatapoints: 'medidas recibidas',
+  dayDatapoints: 'medidas que ha enviado',
   dayDevices: 'dispositivos con señal',
   dayFired: 'notificaciones disparadas',
   daySent: 'mensajes enviados',
-  dayStored: 'de datos guardados',
+  dayStored: 'de datos que ha enviado, guardados',
   holds: 'Se cumple ahora',
 };

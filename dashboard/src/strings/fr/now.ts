@@ -49,10 +49,10 @@ export const now: Strings['now'] = {
   noDevicesWords: 'Ce qui ne va pas avec vos appareils se lira ici.',
   begin: 'Commencer',
   today: 'Aujourd’hui',
-  dayDatapoints: 'mesures reçues',
+  dayDatapoints: 'mesures que vous avez envoyées',
   dayDevices: 'appareils entendus',
   dayFired: 'notifications déclenchées',
   daySent: 'messages envoyés',
-  dayStored: 'de données enregistrées',
+  dayStored: 'de données que vous avez envoyées, conservées',
   holds: 'Vrai en ce moment',
 };

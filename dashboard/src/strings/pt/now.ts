@@ -49,10 +49,10 @@ export const now: Strings['now'] = {
   noDevicesWords: 'O que correr mal com os seus dispositivos estará aqui.',
   begin: 'Começar',
   today: 'Hoje',
-  dayDatapoints: 'medições recebidas',
+  dayDatapoints: 'medições que enviou',
   dayDevices: 'dispositivos com sinal',
   dayFired: 'notificações disparadas',
   daySent: 'mensagens enviadas',
-  dayStored: 'de dados guardados',
+  dayStored: 'de dados que enviou, guardados',
   holds: 'Verifica-se agora',
 };

@@ -54,10 +54,10 @@ export const now: Strings['now'] = {
   noDevicesWords: 'Kitakachoharibika kwenye vifaa vyako kitakuwa hapa.',
   begin: 'Anza',
   today: 'Leo',
-  dayDatapoints: 'vipimo vilivyopokewa',
+  dayDatapoints: 'vipimo ulivyotuma',
   dayDevices: 'vifaa vilivyosikika',
   dayFired: 'arifa zilizofyatuka',
   daySent: 'jumbe zilizotumwa',
-  dayStored: 'za data zimehifadhiwa',
+  dayStored: 'za data uliyotuma zimehifadhiwa',
   holds: 'Ni kweli sasa',
 };
