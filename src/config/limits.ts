@@ -1483,6 +1483,18 @@ export const limits = {
   retainedMax: 100_000,
   /** Inbound QoS 2 messages of one client awaiting PUBREL. Beyond: the connection is cut. */
   inflightMax: 1_000,
+  /** Topic aliases that a client may set, as CONNACK tells it. Beyond: its connection is closed (0x94). */
+  topicAliasesMax: 16,
+  /** Topic aliases that are set for a client, if it takes as many. Beyond: the least recently used is set anew. */
+  topicAliasesOutMax: 16,
+  /** Characters of the words that a client is told besides a reason code. Beyond: the rest is left out. */
+  reasonStringLengthMax: 256,
+  /** Groups of shared subscriptions. Beyond: SUBACK 0x97. */
+  sharedGroupsMax: 10_000,
+  /** Members of one such group. Beyond: SUBACK 0x97. */
+  sharedMembersMax: 1_000,
+  /** Messages of a group that one member was given and has not acknowledged. Beyond: it is passed over. */
+  sharedUnacknowledgedMax: 10_000,
   /** A client id, characters. Beyond: CONNACK 2. */
   clientIdCharsMax: 256,
   /**
