@@ -12,8 +12,7 @@ function read(bytes: Buffer, version: ProtocolVersion) {
   return parsePacket(bytes, version);
 }
 
-const user = (name: string, value: string): Buffer =>
-  Buffer.concat([Buffer.of(0x26), prefixed(name), prefixed(value)]);
+const user = (name: string, value: string): Buffer => Buffer.concat([Buffer.of(0x26), prefixed(name), prefixed(value)]);
 const withLength = (...parts: readonly Buffer[]): Buffer => packet(0, ...parts).subarray(1);
 
 suite('a rare packet', () => {
