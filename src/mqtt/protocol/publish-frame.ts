@@ -3,7 +3,7 @@
 // everything it receives.
 import { packetTypes, type ProtocolVersion, propertyIds } from './packet-types.ts';
 import { forwardableProperties, noProperties, propertyEnd } from './properties.ts';
-import { variableIntegerAt, variableIntegerEnd } from './variable-integers.ts';
+import { isPadded, variableIntegerAt, variableIntegerEnd } from './variable-integers.ts';
 
 /** `whole`: the packet is complete; `partial`: it continues beyond the buffer; `broken`: its length is invalid. */
 export type FrameState = 'whole' | 'partial' | 'broken';
@@ -18,7 +18,10 @@ export class PublishFrame {
   header = 0;
   /** Where the bytes behind the fixed header begin. */
   body = 0;
-  /** True for a PUBLISH whose lengths add up; only then the fields of a PUBLISH below are valid. */
+  /**
+   * True for a PUBLISH whose lengths add up, and in version 5 are as short as they must be [MQTT-1.5.5-1]; only then the
+   * fields of a PUBLISH below are valid.
+   */
   isPublish = false;
   topicStart = 0;
   topicEnd = 0;
@@ -81,7 +84,8 @@ export class PublishFrame {
     if (this.end > bytes.length) return 'partial';
     this.bytes = bytes;
     const type = header >> 4;
-    if (type === packetTypes.publish) this.isPublish = this.#readPublish(bytes, body, version);
+    if (type === packetTypes.publish)
+      this.isPublish = !(version === 5 && isPadded(bytes, at + 1, body)) && this.#readPublish(bytes, body, version);
     else if (type <= packetTypes.pubcomp && type >= packetTypes.puback) this.#readAcknowledgement(bytes, body);
     return 'whole';
   }
@@ -117,7 +121,7 @@ export class PublishFrame {
 
   #readProperties(bytes: Buffer, at: number): boolean {
     const start = variableIntegerEnd(bytes, at, this.end);
-    if (start < 0) return false;
+    if (start < 0 || isPadded(bytes, at, start)) return false;
     const end = start + variableIntegerAt(bytes, at, start);
     if (end > this.end) return false;
     this.propertiesStart = start;
