@@ -167,6 +167,13 @@ suite('the reader in place', () => {
       assert.equal(frame.look(Buffer.from(hex, 'hex'), 0, 5), 'whole', hex);
       assert.equal(frame.isPublish, false, hex);
     }
+    // In more bytes than it takes: the length of the packet, which 3.1.1 allows, and that of the properties.
+    for (const hex of ['30840000016100', '30050001618000']) {
+      assert.equal(frame.look(Buffer.from(hex, 'hex'), 0, 5), 'whole', hex);
+      assert.equal(frame.isPublish, false, hex);
+      assert.equal(frame.look(Buffer.from(hex, 'hex'), 0, 4), 'whole', hex);
+      assert.equal(frame.isPublish, true, hex);
+    }
   });
 
   test('passes on all properties but those of one hop, in their order', () => {
