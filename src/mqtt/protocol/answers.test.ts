@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { type Packet, parser } from 'mqtt-packet';
 import { limits } from '../../config/limits.ts';
-import { acknowledgement, connack, disconnect, pingResponse, suback, unsuback } from './answers.ts';
+import {
+  acknowledgement,
+  connack,
+  disconnect,
+  pingResponse,
+  suback,
+  unsuback,
+  writeAcknowledgement,
+} from './answers.ts';
 import { type AcknowledgementType, type ProtocolVersion, packetTypes } from './packet-types.ts';
 import { reasonCodes, returnCodeOf } from './reason-codes.ts';
 
@@ -35,6 +43,13 @@ suite('an answer', () => {
         types.map((type) => acknowledgement(type, 0x203, version).toString('hex')),
         hex,
       );
+  });
+
+  test('of success is written behind others in one piece', () => {
+    const bytes = Buffer.alloc(8);
+    const next = writeAcknowledgement(bytes, 0, packetTypes.puback, 0x203);
+    assert.equal(writeAcknowledgement(bytes, next, packetTypes.pubrel, 0xfffe), 8);
+    assert.equal(bytes.toString('hex'), '400202036202fffe');
   });
 
   test('of failure has its code and words in version 5, and neither in older ones', () => {

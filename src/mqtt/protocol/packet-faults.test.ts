@@ -5,11 +5,12 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { connectOf, type Part, packet, prefixed } from '../../../test/support/mqtt/packet-bytes.ts';
 import { properties } from '../../../test/support/properties.ts';
-import { packetFault } from './packet-faults.ts';
+import { headerFault, packetFault } from './packet-faults.ts';
 import type { ProtocolVersion } from './packet-types.ts';
 import { parsePacket } from './parsed-packets.ts';
 import { PublishFrame } from './publish-frame.ts';
 import { type ReasonCode, reasonCodes } from './reason-codes.ts';
+import { variableIntegerEnd } from './variable-integers.ts';
 
 const { malformedPacket, protocolError, topicAliasInvalid, unsupportedProtocolVersion } = reasonCodes;
 
@@ -252,6 +253,21 @@ suite('a packet', () => {
     for (const [clause, , version, bytes] of bad) {
       const around = Buffer.concat([Buffer.alloc(3, 0x30), bytes, Buffer.alloc(300, 0)]);
       assert.equal(packetFault(around, version, 3, 3 + bytes.length)?.clause, clause);
+    }
+  });
+
+  test('is refused by its first byte and its length where these tell, before the rest has come', () => {
+    const lengthOf = (bytes: Buffer) => bytes.length - variableIntegerEnd(bytes, 1, bytes.length);
+    for (const [what, version, bytes] of lawful)
+      assert.equal(headerFault(bytes[0]!, lengthOf(bytes), version), undefined, what);
+    for (let header = 0; header < 256; header++) {
+      for (const version of [3, 4, 5] as const) {
+        for (const length of [0, 1, 2, 3]) {
+          const early = headerFault(header, length, version);
+          const whole = packetFault(Buffer.from([header, length, 0, 7, 0].slice(0, 2 + length)), version);
+          if (early !== undefined) assert.deepEqual(early, whole);
+        }
+      }
     }
   });
 

@@ -44,6 +44,11 @@ interface Build {
 
 const noReceiver: ReceiverProperties = {};
 const noIds: readonly number[] = [];
+const nothing = (): void => {};
+
+function noForms(): (PublishForm | undefined)[] {
+  return [undefined, undefined, undefined, undefined, undefined, undefined];
+}
 
 /** A message with the forms in which it was asked for. */
 export class PublishForms {
@@ -52,16 +57,14 @@ export class PublishForms {
   readonly #properties: Buffer;
   readonly #expiryS: number | undefined;
   readonly #onEncoded: () => void;
-  /** By QoS, RETAIN, and whether it is of version 5. */
-  readonly #forms: (PublishForm | undefined)[] = [];
+  /** By QoS and RETAIN, of versions 3.1 and 3.1.1, and of 5: each made where it is asked for. */
+  #older: (PublishForm | undefined)[] | undefined;
+  #ofV5: (PublishForm | undefined)[] | undefined;
   /** The form of the last receivers with identifiers: those behind them often have the same. */
   #ofIds: { readonly flags: number; readonly ids: readonly number[]; readonly form: PublishForm } | undefined;
 
   /** @param onEncoded called for each form that is made. */
-  constructor(
-    { topic, payload, properties = noProperties, expiryS }: PublishContent,
-    onEncoded: () => void = () => {},
-  ) {
+  constructor({ topic, payload, properties = noProperties, expiryS }: PublishContent, onEncoded: () => void = nothing) {
     this.#topic = topic;
     this.#payload = typeof payload === 'string' ? Buffer.from(payload) : asBuffer(payload);
     this.#properties = properties;
@@ -73,11 +76,11 @@ export class PublishForms {
   of(version: ProtocolVersion, qos: Qos, isRetain = false): PublishForm {
     const flags = (qos << 1) | (isRetain ? 1 : 0);
     const isV5 = version === 5;
-    const key = isV5 ? flags + 8 : flags;
-    const known = this.#forms[key];
+    const forms = isV5 ? (this.#ofV5 ??= noForms()) : (this.#older ??= noForms());
+    const known = forms[flags];
     if (known !== undefined) return known;
     const form = this.#encode({ isV5, flags, receiver: noReceiver, isSplit: false });
-    this.#forms[key] = form;
+    forms[flags] = form;
     return form;
   }
 

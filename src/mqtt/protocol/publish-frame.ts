@@ -1,7 +1,7 @@
 // Reads packets where they lie in the buffer they were received in, without copying: how long each is, all of a PUBLISH,
 // and the packet id of an acknowledgement. It finds fields and judges none: packet-faults.ts does. Used by the session for
 // everything it receives.
-import { packetTypes, type ProtocolVersion, propertyIds } from './packet-types.ts';
+import { type ProtocolVersion, packetTypes, propertyIds } from './packet-types.ts';
 import { forwardableProperties, noProperties, propertyEnd } from './properties.ts';
 import { isPadded, variableIntegerAt, variableIntegerEnd } from './variable-integers.ts';
 
