@@ -76,11 +76,13 @@ export class PublishForms {
   of(version: ProtocolVersion, qos: Qos, isRetain = false): PublishForm {
     const flags = (qos << 1) | (isRetain ? 1 : 0);
     const isV5 = version === 5;
-    const forms = isV5 ? (this.#ofV5 ??= noForms()) : (this.#older ??= noForms());
+    const forms = (isV5 ? this.#ofV5 : this.#older) ?? noForms();
     const known = forms[flags];
     if (known !== undefined) return known;
     const form = this.#encode({ isV5, flags, receiver: noReceiver, isSplit: false });
     forms[flags] = form;
+    if (isV5) this.#ofV5 = forms;
+    else this.#older = forms;
     return form;
   }
 
