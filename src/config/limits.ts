@@ -746,8 +746,6 @@ export const limits = {
    */
   pushWaitMsMax: 3_000,
   pushWaitLookMs: 250,
-  /** How often connections that wait for room are told to the keep-alive timer as alive, milliseconds. */
-  waitingAliveMs: 1_000,
   /** Retry-After when the queue is full, seconds. */
   busyRetryAfterS: 1,
   /** Milliseconds that a stop may take. Beyond: the process exits with 1. */
@@ -1348,8 +1346,8 @@ export const limits = {
   /** Milliseconds of silence after which the system probes whether an MQTT peer is still there. */
   tcpKeepAliveMs: 120_000,
   /**
-   * Bytes of an incomplete MQTT packet that the fast path keeps to complete it later. Beyond: the broker gathers the
-   * packet.
+   * Bytes of a piece of an incomplete MQTT packet that is copied, together with others. Beyond: the buffer that it was
+   * received in is kept.
    */
   fastPathPacketBytesMax: 4 * KIB,
   /**
@@ -1447,6 +1445,14 @@ export const limits = {
   earlyBytesMax: 64 * KIB,
   /** A CONNECT packet, bytes: as large as one can be by MQTT's own bounds. Beyond: the connection is cut. */
   connectPacketBytesMax: 384 * KIB,
+  /** Milliseconds between two looks for connections that are silent for longer than their keep-alive allows. */
+  silenceLookMs: 250,
+  /** Milliseconds in which a client takes the last packet of its connection. Beyond: it is cut without. */
+  lastWordsMsMax: 2_000,
+  /** Milliseconds between two looks for wills whose delay is over. */
+  willDelayLookMs: 500,
+  /** Milliseconds between two looks for wills of a run of the service that ended without publishing them. */
+  lostWillsEveryMs: 60_000,
   /** Topic and payload of a will, bytes; less than the largest value of a datapoint. Beyond: CONNACK 3. */
   willBytesMax: 16 * KIB,
   /** Filters of one session. Beyond: SUBACK 128. */

@@ -17,11 +17,23 @@ export interface GrantFacts {
   readonly guestAccess: GuestAccess;
 }
 
-/** In which QoS a subscriber may have the messages of a topic, and all that this was decided by. */
+/** How a subscriber gets the messages of a topic, by those of its filters that match. */
+export interface Match {
+  /** The highest of them [MQTT-3.3.5-1]. */
+  readonly qos: QoS;
+  /** Whether one of them asks for RETAIN as it was published. */
+  readonly retainAsPublished: boolean;
+  /** Of those filters that have one. */
+  readonly identifiers: readonly number[];
+}
+
+/** How a subscriber may have the messages of a topic, and all that this was decided by. */
 export interface Grant {
   readonly session: ClientSession;
   /** Undefined: not at all. */
-  readonly qos: QoS | undefined;
+  readonly match: Match | undefined;
+  /** The same for messages that it has published itself. */
+  readonly ownMatch: Match | undefined;
   readonly facts: GrantFacts;
   readonly actor: Actor;
   readonly filterChanges: number;
@@ -78,10 +90,27 @@ export class Access {
     topic: string,
     { exactLevels, device }: { readonly exactLevels?: Levels | undefined; readonly device?: Device } = {},
   ): QoS | undefined {
+    return this.matchOf(session, topic, { exactLevels, device })?.qos;
+  }
+
+  /** As `grantedQos`, with what else its filters ask for. `isOwn`: the session has published the message itself. */
+  matchOf(
+    session: ClientSession,
+    topic: string,
+    options: {
+      readonly exactLevels?: Levels | undefined;
+      readonly device?: Device | undefined;
+      readonly isOwn?: boolean;
+    } = {},
+  ): Match | undefined {
     // The permission is checked before the filters: subscribers to everything often may read little of it, and some
     // have a thousand filters.
-    if (topic.startsWith('$') || !this.#mayRead(session, parseTopic(topic), device)) return undefined;
-    return highestQos(session, topic, exactLevels);
+    return this.mayRead(session, topic, options.device) ? matchOf(session, topic, options) : undefined;
+  }
+
+  /** Whether a message on this topic may be sent to the session now, whatever its filters. */
+  mayRead(session: ClientSession, topic: string, device?: Device): boolean {
+    return !topic.startsWith('$') && this.#mayRead(session, parseTopic(topic), device);
   }
 
   /** The filter by the ids that its device and sensor have now; undefined where it names them so, or names none. */
@@ -124,7 +153,9 @@ export class Access {
     )
       return earlier;
     const { actor, filterChanges } = session;
-    return { session, qos: this.grantedQos(session, topic, { exactLevels }), facts, actor, filterChanges };
+    const match = this.matchOf(session, topic, { exactLevels });
+    const ownMatch = match && matchOf(session, topic, { exactLevels, isOwn: true });
+    return { session, match, ownMatch, facts, actor, filterChanges };
   }
 
   /**
@@ -186,14 +217,29 @@ function isStill(record: { readonly key: number } | undefined, key: number | und
 }
 
 /**
- * A message is sent once in each form of its topic; a client gets the forms that its filters ask for. Where several
- * filters match, the highest QoS counts [MQTT-3.3.5-1].
+ * A message is sent once in each form of its topic; a client gets the forms that its filters ask for. `isOwn`: filters that
+ * ask for no messages of their own client do not count [MQTT-3.8.3-3].
  */
-function highestQos(session: ClientSession, topic: string, exactLevels: Levels | undefined): QoS | undefined {
+function matchOf(
+  session: ClientSession,
+  topic: string,
+  { exactLevels, isOwn = false }: { readonly exactLevels?: Levels | undefined; readonly isOwn?: boolean },
+): Match | undefined {
   let highest: QoS | undefined;
-  for (const [filter, qos] of session.filters) {
-    if (qos <= (highest ?? -1) || !matchesForm(filter, topic, exactLevels) || !matchesFilter(filter, topic)) continue;
-    highest = qos;
+  let retainAsPublished = false;
+  let identifiers: number[] | undefined;
+  const isPlain = session.client.version !== 5;
+  for (const [filter, { options }] of session.filters) {
+    const { qos } = options;
+    // Without options of version 5 the highest QoS alone counts.
+    if (isPlain && qos <= (highest ?? -1)) continue;
+    if ((isOwn && options.noLocal) || !matchesForm(filter, topic, exactLevels) || !matchesFilter(filter, topic))
+      continue;
+    highest = Math.max(qos, highest ?? 0) as QoS;
+    retainAsPublished ||= options.retainAsPublished;
+    if (options.identifier !== undefined) identifiers = [...(identifiers ?? []), options.identifier];
   }
-  return highest;
+  return highest === undefined ? undefined : { qos: highest, retainAsPublished, identifiers: identifiers ?? none };
 }
+
+const none: readonly number[] = [];

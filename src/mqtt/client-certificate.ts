@@ -2,10 +2,10 @@
 // time, not revoked. Read here once for each connection, by listeners.ts; sign-in.ts asks whose it is.
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import type { Client } from 'aedes';
 import { isStorableText } from '../base/text/json.ts';
 import { hasCharsMax } from '../base/text/text-length.ts';
 import { limits } from '../config/limits.ts';
+import type { Client } from './session/client.ts';
 
 /** What a certificate says. */
 export interface CertifiedName {

@@ -2,7 +2,6 @@
 // client id. Everything is read from objects that exist anyway, so a client that nobody looks at costs nothing.
 import { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import type { Client } from 'aedes';
 import { limits } from '../config/limits.ts';
 import type {
   ClientConnection,
@@ -16,7 +15,10 @@ import type {
 } from '../domain/clients/mqtt-client.ts';
 import type { MqttSessions, StoredSessionFacts } from '../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../domain/users/user.ts';
+import { reasonCodes } from './protocol/reason-codes.ts';
 import { addressOf } from './proxy/client-address.ts';
+import type { Client } from './session/client.ts';
+import { ClientFault } from './session/client-fault.ts';
 import type { ClientSession, Sessions } from './sessions.ts';
 
 export type StoredSessionReads = Pick<MqttSessions, 'sessionIds' | 'findSession' | 'endSession'>;
@@ -57,7 +59,9 @@ export class ClientList implements MqttClientSource {
   async disconnect(id: MqttClientId): Promise<void> {
     const client = this.#sessions.holderOf(id)?.client;
     if (client === undefined) return;
-    await new Promise<void>((resolve) => client.close(resolve));
+    client.fail(
+      new ClientFault(reasonCodes.administrativeAction, 'The connection was ended by an administrator or its user.'),
+    );
     // The session is released when the connection says that it has closed.
     if (!client.conn.closed) await new Promise<void>((resolve) => client.conn.once('close', () => resolve()));
   }
@@ -93,11 +97,11 @@ function toKept({ awayMs, expiresMs, waitingMessages, waitingBytes }: StoredSess
   return { awayMs, expiresMs, waitingMessages, waitingBytes };
 }
 
-function firstOf(filters: ReadonlyMap<string, number | { readonly qos: number }>): ClientSubscription[] {
+function firstOf(filters: ReadonlyMap<string, { readonly qos: number }>): ClientSubscription[] {
   const first: ClientSubscription[] = [];
   for (const [filter, granted] of filters) {
     if (first.length >= limits.clientSubscriptionsShown) break;
-    first.push({ filter, qos: typeof granted === 'number' ? granted : granted.qos });
+    first.push({ filter, qos: granted.qos });
   }
   return first;
 }

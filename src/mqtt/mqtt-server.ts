@@ -1,140 +1,160 @@
-// The MQTT server: connects the broker (aedes) with the parts of this folder and with the ports (contract 8). sign-in.ts
-// decides who may connect, incoming-publishes.ts and publishing.ts what becomes of a message, forwarding.ts and access.ts who receives it.
+// The MQTT server: makes its parts of this folder and connects them with the ports (contract 8). session/ has what becomes of
+// connections and packets, sign-in.ts who may connect, publishing.ts what becomes of a message, routing/ and access.ts who
+// receives it.
 
+import { randomUUID } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { AuthenticateError, Client, PublishPacket, Subscription } from 'aedes';
 import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
 import type { SessionRevocation } from '../domain/users/session-revocation.ts';
 import type { Actor } from '../domain/users/user.ts';
 import { Access } from './access.ts';
-import { AnswerOrder } from './answer-order.ts';
-import { Broker, brokerBounds } from './broker.ts';
 import { ClientList } from './client-list.ts';
-import { FastPath } from './fast-path.ts';
-import { IncomingPublishes } from './incoming-publishes.ts';
 import { Listeners } from './listeners.ts';
 import type { MqttPorts } from './mqtt-options.ts';
 import type { MqttParts } from './mqtt-parts.ts';
-import { requireLawfulPackets } from './packets/lawful-packets.ts';
-import { budgetPackets } from './packets/packet-bound.ts';
-import { holdReading } from './packets/reading.ts';
-import { StalledPackets } from './packets/stalled-packets.ts';
+import { disconnect } from './protocol/answers.ts';
+import { reasonCodes } from './protocol/reason-codes.ts';
 import { addressOf, noteAddress } from './proxy/client-address.ts';
 import { Publishing } from './publishing.ts';
+import { Delivery } from './routing/delivery.ts';
+import { Forwarding } from './routing/forwarding.ts';
+import { GatewayDownlinks } from './routing/gateway-downlinks.ts';
+import { LiveFilters } from './routing/live-filters.ts';
+import { Router } from './routing/router.ts';
+import { SessionDelivery } from './routing/session-delivery.ts';
+import { SharedSubscriptions } from './routing/shared-subscriptions.ts';
+import { SubscriberBacklog } from './routing/subscriber-backlog.ts';
+import { UnreadPackets } from './routing/unread-packets.ts';
+import { Acknowledgements } from './session/acknowledgements.ts';
+import { AnswerOrder } from './session/answer-order.ts';
+import { Client, type ClientOwner } from './session/client.ts';
+import { ClientFault, faultCodeOf } from './session/client-fault.ts';
+import { Connections } from './session/connections.ts';
+import { Handshake } from './session/handshake.ts';
+import { IncomingPublishes, type RelayedPacket } from './session/incoming-publishes.ts';
+import { PacketHandler } from './session/packet-handler.ts';
+import { PacketReader } from './session/packet-reader.ts';
+import type { PublishGroup } from './session/publish-group.ts';
+import { SilenceWatch } from './session/silence.ts';
+import { StalledPackets } from './session/stalled-packets.ts';
+import { Subscribing } from './session/subscribing.ts';
+import { Undecided } from './session/undecided.ts';
+import { UsualPublishes } from './session/usual-publishes.ts';
+import type { Will } from './session/will.ts';
+import { Wills } from './session/wills.ts';
 import { type ClientSession, Sessions } from './sessions.ts';
 import { SignIn } from './sign-in.ts';
-import { isReceived, isUnderWay, placeholder, prepareStored, type StoredReads } from './stored-messages.ts';
-import { Delivery } from './subscribers/delivery.ts';
-import { Forwarding } from './subscribers/forwarding.ts';
-import { GatewayDownlinks } from './subscribers/gateway-downlinks.ts';
-import { LiveFilters } from './subscribers/live-filters.ts';
-import { tellsClient } from './subscribers/recipients.ts';
-import { SubscriberBacklog } from './subscribers/subscriber-backlog.ts';
-import { UnreadPackets } from './subscribers/unread-packets.ts';
+import { StoredMessages } from './stored-messages.ts';
 import { BrokerCounts } from './sys/broker-counts.ts';
 import { SysTopics } from './sys/sys-topics.ts';
 import { ownTopicsOf } from './topics.ts';
-import { Undecided } from './undecided.ts';
 import { WebSockets } from './websockets.ts';
 
-export class MqttServer {
+export class MqttServer implements ClientOwner {
   readonly #parts: MqttParts;
-  readonly #broker: Broker;
+  readonly #id = randomUUID();
+  readonly #connections = new Connections();
   readonly sessions: Sessions;
-  readonly #delivery: Delivery;
-  readonly #incoming: IncomingPublishes;
   /** Public, because stored sessions ask it which messages they may keep (wiring/wire-mqtt.ts). */
   readonly access: Access;
-  readonly #fastPath: FastPath;
-  readonly #forwarding: Forwarding;
-  #storedReads: StoredReads | undefined;
-  readonly #downlinks: GatewayDownlinks;
-  readonly #unread: UnreadPackets;
-  readonly #stalled: StalledPackets;
-  readonly #signIn: SignIn;
-  readonly #sys: SysTopics;
-  readonly #liveFilters = new LiveFilters();
   /** Public, because certificates are read anew for its ports (server.ts). */
   readonly listeners: Listeners;
-  readonly #webSockets: WebSockets;
   readonly counts = new BrokerCounts();
-  #stopFollowing: () => void = () => {};
-  readonly #answers: AnswerOrder;
+  readonly #router: Router;
+  readonly #delivery: Delivery;
+  readonly #forwarding: Forwarding;
+  readonly #sessionDelivery: SessionDelivery;
+  readonly #shared: SharedSubscriptions;
+  readonly #messages: StoredMessages;
+  readonly #downlinks: GatewayDownlinks;
+  readonly #liveFilters = new LiveFilters();
+  readonly #subscribing: Subscribing;
+  readonly #incoming: IncomingPublishes;
+  readonly #wills: Wills;
+  readonly #usual: UsualPublishes;
+  readonly #reader: PacketReader<PublishGroup>;
+  readonly #silence: SilenceWatch;
+  readonly #stalled: StalledPackets;
+  readonly #unread: UnreadPackets;
+  readonly #signIn: SignIn;
+  readonly #sys: SysTopics;
+  readonly #webSockets: WebSockets;
   /** Publishes of which it is not known yet whether they are stored, dropped or relayed. */
   readonly #undecided = new Undecided();
+  #stopFollowing: () => void = () => {};
 
   constructor(parts: MqttParts) {
     this.#parts = parts;
-    this.#answers = new AnswerOrder((client, packet) => isReceived(parts.stored, client, packet));
+    const answers = new AnswerOrder();
     this.sessions = new Sessions({ ...parts, clock: parts.clocks.forExpiry });
     this.access = new Access({ ...parts, sessions: this.sessions });
+    this.#messages = this.#makeMessages();
     this.#forwarding = new Forwarding({
       sessions: this.sessions,
       access: this.access,
-      forget: (client, packet) => parts.stored.outgoingClearMessageId(client, packet),
+      delivery: () => this.#sessionDelivery,
+      shared: () => this.#shared,
       backlog: new SubscriberBacklog(parts.passing),
       counts: this.counts,
+      nowMs: () => parts.clocks.forExpiry.now(),
       onSlow: (session) => this.#onSlow(session),
       settings: () => this.#downlinks,
     });
-    this.#downlinks = new GatewayDownlinks({
-      ages: parts.clocks.forAge,
-      ...parts,
-      sessions: this.sessions,
-      access: this.access,
-      isUnderWay: (setting) => this.#delivery.isUnderWay(setting),
-      send: (session, message) => this.#forwarding.send(session, message),
+    this.#sessionDelivery = new SessionDelivery({
+      ...{ sessions: this.sessions, messages: this.#messages, forwarding: this.#forwarding, counts: this.counts },
+      nowMs: () => parts.clocks.forExpiry.now(),
+      shared: () => this.#shared,
+    });
+    this.#router = new Router({
+      stored: parts.stored,
+      handOut: (message, recipients, done) => this.#forwarding.handOut(message, recipients, done),
       flush: () => this.#forwarding.flush(),
     });
-    parts.downlinks.setConnections(this.#downlinks);
-    const publishing = new Publishing({
-      ...parts,
-      retained: parts.stored,
-      access: this.access,
-      clear: (topic, device) => this.#delivery.clear(topic, device),
-      isUnderWay: (client, published) => isUnderWay(parts.stored, client, published),
+    this.#shared = new SharedSubscriptions({
+      ...{ sessions: this.sessions, access: this.access, stored: parts.stored },
+      ...{ delivery: this.#sessionDelivery, tree: this.#router },
     });
-    this.#fastPath = this.#makeFastPath();
+    this.#downlinks = this.#makeDownlinks();
+    parts.downlinks.setConnections(this.#downlinks);
+    this.#subscribing = new Subscribing({
+      ...{ sessions: this.sessions, stored: parts.stored, messages: this.#messages },
+      ...{ liveFilters: this.#liveFilters, router: this.#router, delivery: this.#sessionDelivery },
+      shared: this.#shared,
+      onSubscribed: (session, filters) => {
+        this.#downlinks.subscribed(session);
+        this.#sys.subscribed(session, filters);
+      },
+    });
+    this.#sys = this.#makeSysTopics();
+    this.#signIn = this.#makeSignIn();
+    this.#silence = new SilenceWatch((client) =>
+      client.fail(new ClientFault(reasonCodes.keepAliveTimeout, 'nothing was heard of the client in time')),
+    );
+    this.#incoming = this.#makeIncoming(answers);
+    this.#wills = new Wills({
+      ...{ stored: parts.stored, brokerId: this.#id, log: parts.log },
+      publish: (will, session) => this.#incoming.takeWill(will, session),
+      sessionOf: (clientId) => this.sessions.holderOf(clientId),
+      nowMs: () => parts.clocks.forExpiry.now(),
+    });
+    this.#usual = this.#makeUsual(answers);
+    this.#reader = this.#makeReader();
+    parts.clientIds.follow(this.#signIn);
+    parts.mqttClients.follow(new ClientList({ sessions: this.sessions, stored: parts.stored }));
     this.#webSockets = new WebSockets({
       ...parts,
       accept: (stream, address, request) => this.#accept(stream, address, request),
       callerOf: (client) => this.sessions.of(client)?.actor.caller,
       turnsOf: (client) => this.#callerOf(client),
     });
-    this.#signIn = new SignIn({
-      ...parts,
-      sessions: this.sessions,
-      onGone: (session) => {
-        this.#liveFilters.releaseAll(session);
-        this.#downlinks.released(session);
-        this.#sys.released(session);
-      },
-    });
-    this.#incoming = new IncomingPublishes({
-      ...parts,
-      ...{ publishing, sessions: this.sessions, signIn: this.#signIn, counts: this.counts },
-      ...{ answers: this.#answers, undecided: this.#undecided },
-      broker: () => this.#broker,
-      relay: (packet, publisher) => this.#relay(packet, publisher),
-    });
-    parts.clientIds.follow(this.#signIn);
-    parts.mqttClients.follow(new ClientList({ sessions: this.sessions, stored: parts.stored }));
-    this.#sys = new SysTopics({
-      ...parts,
-      ...{ counts: this.counts, sessions: this.sessions },
-      liveFilters: () => this.#liveFilters.ofClean,
-      send: (session, message, options) => this.#forwarding.send(session, message, options),
-      flush: () => this.#forwarding.flush(),
-    });
-    this.#broker = this.#makeBroker();
     this.#stalled = new StalledPackets({
       clock: parts.clock,
-      clients: () => Object.values(this.#broker.connections),
-      hasBegun: (client) => this.#fastPath.hasBegun(client) || this.#webSockets.hasBegun(client),
+      clients: () => this.#connections.all(),
+      hasBegun: (client) => (client.partial !== undefined && !client.isHeld) || this.#webSockets.hasBegun(client),
       onCut: ({ id }) =>
         parts.log.info({ client: id }, 'a client that had begun a packet and sent no more of it was cut'),
     });
@@ -147,7 +167,7 @@ export class MqttServer {
     this.listeners = new Listeners({ ...parts, accept: (socket, address) => this.#accept(socket, address) });
     this.#delivery = new Delivery({
       ages: parts.clocks.forAge,
-      router: this.#broker,
+      router: this.#router,
       directory: parts.directory,
       bounds: limits,
       unreadBytes: () => this.#unread.bytes,
@@ -158,17 +178,9 @@ export class MqttServer {
   /** Opens the ports and, on the HTTP server given, WebSocket at `/mqtt`. @throws Error when a port is in use. */
   async start(http: HttpServer): Promise<MqttPorts> {
     const { stored, writer, feed } = this.#parts;
-    this.#storedReads = prepareStored(stored, {
-      prepare: (message) => this.access.prepare(message),
-      presentFilter: (filter) => this.access.presentFilter(filter),
-      mayReplay: (session, topic) => this.#downlinks.mayReplay(session, topic),
-      sessionOf: (clientId) => this.sessions.holderOf(clientId),
-      isHeld: (clientId, packet) => this.#forwarding.isHeld(clientId, packet),
-    });
-    await this.#broker.listen();
-    this.#stalled.start();
-    this.#sys.start();
-    await this.sessions.learn(this.#parts.stored.sessionUsers());
+    await stored.setup({ id: this.#id, connectionOf: (clientId) => this.#connections.of(clientId) });
+    for (const part of [this.#shared, this.#wills, this.#stalled, this.#sys]) part.start();
+    await this.sessions.learn(stored.sessionUsers());
     const stops = [
       this.#delivery.follow(feed),
       this.#downlinks.follow(feed),
@@ -185,11 +197,10 @@ export class MqttServer {
   /** Resolves when all published messages are stored or dropped, and have been delivered. */
   async idle(): Promise<void> {
     for (const part of [this.#undecided, this.#parts.writer, this.#delivery]) await part.idle();
-    await this.#storedReads?.idle();
+    await this.#messages.idle();
     await this.#downlinks.idle();
     await this.#parts.drops.idle();
-    // A will is deleted one turn after it was published.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await this.#wills.idle();
     await this.#parts.stored.idle();
   }
 
@@ -197,78 +208,132 @@ export class MqttServer {
   async close(): Promise<void> {
     for (const part of [this.listeners, this.#stalled, this.#sys]) part.close();
     // Stops reading, so that accepted work comes to an end; senders get no answer to the rest and send it again.
-    for (const client of Object.values(this.#broker.connections)) holdReading(client);
+    for (const client of this.#connections.all()) client.hold();
     const timeIsUp = new Promise<void>((resolve) => setTimeout(resolve, limits.drainMsMax).unref());
     await Promise.race([this.idle(), timeIsUp]);
     // One turn of the event loop lets the acknowledgements reach their sockets.
     await new Promise<void>((resolve) => setImmediate(resolve));
-    await new Promise<void>((resolve) => this.#broker.close(resolve));
+    this.#connections.isClosed = true;
+    this.#wills.close();
+    for (const client of [...this.#connections.all()])
+      client.fail(new ClientFault(reasonCodes.serverShuttingDown, 'The service stops.'));
     this.#webSockets.close();
-    // Connections that have not signed in are not known to the broker yet.
+    // Connections that have not signed in are not among them.
     this.listeners.cutAll();
+    this.#silence.close();
     // Wills of clients cut just now are stored like any publish.
     await this.idle();
+    this.#router.close();
     this.#stopFollowing();
     await this.#parts.stored.destroy();
   }
 
-  /** Ends the sessions of a revoked sign-in. Connections are ended first, so that they store nothing new. */
-  async #endSignIns(revocation: SessionRevocation): Promise<void> {
-    await this.sessions.endAll(revocation);
-    const { isRemoval, userKey, username } = revocation;
-    if (!isRemoval) return;
-    this.#parts.duplicates.forgetUser(userKey);
-    await this.#parts.stored.forgetUser(userKey, ownTopicsOf(username));
+  // --- What connections ask of their owner (session/client.ts) ---------------------------------------------------
+
+  take(client: Client, bytes: Buffer): void {
+    this.#reader.take(client, bytes);
   }
 
-  #makeBroker(): Broker {
-    const { stored } = this.#parts;
-    const broker = new Broker(
-      {
-        persistence: stored,
-        ...brokerBounds(),
-        preConnect: (client, packet, done) => {
-          this.#signIn.look(client, packet);
-          done(null, true);
-        },
-        authenticate: (client, username, password, done) => this.#authenticate(client, username, password, done),
-        authorizePublish: (client, packet, done) => this.#incoming.authorize(client, packet, done),
-        authorizeSubscribe: (client, subscription, done) => done(null, this.#authorizeSubscribe(client, subscription)),
-        authorizeForward: (client, packet) => this.#forwarding.forward(client, packet),
-      },
-      {
-        sessionMessages: stored,
-        relay: (packet, publisher) => this.#relay(packet, publisher),
-        answers: this.#answers,
-        handOut: (packet, recipients, done) => this.#forwarding.handOut(packet, recipients, done),
-        flush: () => this.#forwarding.flush(),
-      },
-    );
-    broker.on('ping', (_packet: unknown, client: Client) => void this.#onPing(client));
-    broker.on('unsubscribe', (filters: string[], client: Client) => {
-      for (const filter of filters) this.#liveFilters.release(this.sessions.of(client), filter);
-    });
-    broker.on('clientReady', (client: Client) => {
-      const session = this.sessions.of(client);
-      const replayed = session?.replay?.actuators ?? [];
-      this.#forwarding.resume(client);
-      void this.#downlinks.resumed(session, [...replayed]);
-      this.#sys.subscribed(session);
-    });
-    broker.on('subscribe', (subscriptions: readonly Subscription[], client: Client) => {
-      const session = this.sessions.of(client);
-      this.#downlinks.subscribed(session);
-      this.#sys.subscribed(session, subscriptions);
-    });
-    broker.logFaults(this.#parts.log);
-    return broker;
+  onFull(client: Client): void {
+    this.#unread.note(client);
   }
 
-  #makeFastPath(): FastPath {
-    return new FastPath({
+  onFault(client: Client, error: Error): Uint8Array | undefined {
+    const { log } = this.#parts;
+    if (client.id === '') log.debug({ reason: error.message }, 'an MQTT connection failed');
+    else log.debug({ client: client.id, reason: error.message }, 'an MQTT client was disconnected');
+    if (client.v5 === undefined || !client.connackSent) return undefined;
+    // What went wrong in the service is for its log alone.
+    const isForClients = error instanceof ClientFault || error instanceof Refusal;
+    return disconnect(faultCodeOf(error), client.v5.words(isForClients ? error.message : undefined));
+  }
+
+  onClosed(client: Client): void {
+    const session = this.sessions.known(client);
+    if (session !== undefined) this.#subscribing.release(session);
+    const { will } = client;
+    client.will = undefined;
+    // A sign-in that has ended takes the will with it.
+    if (will !== undefined && !this.sessions.hasEnded(client)) this.#publishWill(client, will);
+    else if (will !== undefined) this.#parts.stored.delWill({ id: client.id, brokerId: this.#id }).catch(() => {});
+    this.#connections.remove(client);
+    // A session that is not kept ends with its connection [MQTT-3.1.2-6].
+    if (client.clean && session !== undefined) this.#parts.stored.cleanIncoming(client).catch(() => {});
+  }
+
+  #publishWill(client: Client, will: Will): void {
+    const delayS = Math.min(will.delayS ?? 0, client.v5?.sessionExpiryS ?? 0);
+    if (delayS > 0 && !this.#connections.isClosed) this.#wills.delay(client.id, will, delayS * 1_000);
+    else this.#wills.publish(will, this.sessions.known(client));
+  }
+
+  // --- The parts ----------------------------------------------------------------------------------------------
+
+  #makeMessages(): StoredMessages {
+    return new StoredMessages({
+      stored: this.#parts.stored,
+      prepare: (message) => this.access.prepare(message),
+      presentFilter: (filter) => this.access.presentFilter(filter),
+      mayReplay: (session, topic) => this.#downlinks.mayReplay(session, topic),
+      sessionOf: (clientId) => this.sessions.holderOf(clientId),
+    });
+  }
+
+  #makeDownlinks(): GatewayDownlinks {
+    return new GatewayDownlinks({
+      ages: this.#parts.clocks.forAge,
       ...this.#parts,
-      answers: this.#answers,
-      counts: this.counts,
+      sessions: this.sessions,
+      access: this.access,
+      isUnderWay: (setting) => this.#delivery.isUnderWay(setting),
+      send: (session, message) => this.#forwarding.send(session, message),
+      flush: () => this.#forwarding.flush(),
+    });
+  }
+
+  #makeSysTopics(): SysTopics {
+    return new SysTopics({
+      ...this.#parts,
+      ...{ counts: this.counts, sessions: this.sessions },
+      liveFilters: () => this.#liveFilters.ofClean,
+      send: (session, message, options) => this.#forwarding.send(session, message, options),
+      flush: () => this.#forwarding.flush(),
+    });
+  }
+
+  #makeSignIn(): SignIn {
+    return new SignIn({
+      ...this.#parts,
+      sessions: this.sessions,
+      onGone: (session) => {
+        this.#liveFilters.releaseAll(session);
+        this.#downlinks.released(session);
+        this.#sys.released(session);
+      },
+    });
+  }
+
+  #makeIncoming(answers: AnswerOrder): IncomingPublishes {
+    const publishing = new Publishing({
+      ...this.#parts,
+      retained: this.#parts.stored,
+      access: this.access,
+      clear: (topic, device) => this.#delivery.clear(topic, device),
+      isUnderWay: (client, published) => this.#messages.isUnderWay(client, published),
+    });
+    return new IncomingPublishes({
+      ...this.#parts,
+      ...{ publishing, answers, sessions: this.sessions, signIn: this.#signIn, counts: this.counts },
+      ...{ undecided: this.#undecided, messages: this.#messages },
+      nowMs: () => this.#parts.clocks.forExpiry.now(),
+      relay: (packet, publisher) => this.#relay(packet, publisher),
+    });
+  }
+
+  #makeUsual(answers: AnswerOrder): UsualPublishes {
+    return new UsualPublishes({
+      ...this.#parts,
+      ...{ answers, counts: this.counts },
       sessionOf: (client) => this.sessions.of(client),
       callerOf: (client) => this.#callerOf(client),
       begun: () => this.#undecided.begin(),
@@ -277,28 +342,62 @@ export class MqttServer {
     });
   }
 
+  #makeReader(): PacketReader<PublishGroup> {
+    const usual = this.#usual;
+    const handler = this.#makeHandler();
+    return new PacketReader<PublishGroup>({
+      byteBudget: this.#parts.byteBudget,
+      counts: this.counts,
+      callerOf: (client) => this.#callerOf(client),
+      groupOf: (client, bytes) => usual.groupOf(client, bytes),
+      add: (group, frame) => usual.add(group, frame),
+      mayHaveCapacity: (client) => usual.mayHaveCapacity(client),
+      onceCapacity: (client, waiting) => usual.onceCapacity(client, waiting),
+      submit: (client, group) => usual.submit(client, group),
+      handle: (client, packet) => handler.handle(client, packet),
+    });
+  }
+
+  #makeHandler(): PacketHandler {
+    const { stored, log, clocks } = this.#parts;
+    const handshake = new Handshake({
+      ...{ stored, log, signIn: this.#signIn, sessions: this.sessions, connections: this.#connections },
+      ...{ silence: this.#silence, subscribing: this.#subscribing, wills: this.#wills },
+      replay: (client) => this.#sessionDelivery.replay(client),
+      onReady: (client) => this.#onReady(client),
+    });
+    return new PacketHandler({
+      ...{ handshake, publishes: this.#incoming, subscribing: this.#subscribing },
+      acknowledgements: new Acknowledgements({ stored, shared: this.#shared }),
+      nowMs: () => clocks.forExpiry.now(),
+      onPing: (client) => void this.#onPing(client),
+    });
+  }
+
+  /** What waited for the session has been sent. */
+  #onReady(client: Client): void {
+    const session = this.sessions.of(client);
+    const replayed = session?.replay?.actuators ?? [];
+    this.#forwarding.resume(session);
+    void this.#downlinks.resumed(session, [...replayed]);
+    this.#sys.subscribed(session);
+  }
+
+  /** Ends the sessions of a revoked sign-in. Connections are ended first, so that they store nothing new. */
+  async #endSignIns(revocation: SessionRevocation): Promise<void> {
+    this.sessions.endAll(revocation);
+    const { isRemoval, userKey, username } = revocation;
+    if (!isRemoval) return;
+    this.#parts.duplicates.forgetUser(userKey);
+    await this.#parts.stored.forgetUser(userKey, ownTopicsOf(username));
+  }
+
   /** Who signed in; before that, who shares the address. */
   #callerOf(client: Client): Caller {
     return this.sessions.of(client)?.actor.caller ?? this.#parts.byteBudget.callerAt(addressOf(client));
   }
 
-  #authenticate(
-    client: Client,
-    username: string | undefined,
-    password: Buffer | undefined,
-    done: AuthenticateDone,
-  ): void {
-    this.#signIn.verify(client, username, password).then(
-      () => done(null, true),
-      (error: unknown) => {
-        const returnCode = this.#signIn.returnCodeOf(error);
-        if (!(error instanceof Refusal)) this.#parts.log.error({ err: error }, 'signing in over MQTT failed');
-        done(Object.assign(error as Error, { returnCode }) as AuthenticateError, false);
-      },
-    );
-  }
-
-  #relay(packet: PublishPacket, publisher: Actor | undefined): Promise<void> {
+  #relay(packet: RelayedPacket, publisher: Actor): Promise<void> {
     return this.#delivery.relay(packet, { gateway: this.access.gatewayKeyOf(packet.topic), publisher });
   }
 
@@ -308,18 +407,6 @@ export class MqttServer {
     if (session === undefined) return;
     const gateway = await this.#parts.gateways.find(session.clientId).catch(() => undefined);
     this.#parts.presence.noteActivity(session, gateway);
-  }
-
-  #authorizeSubscribe(client: Client, subscription: Subscription): Subscription | null {
-    const session = this.sessions.of(client);
-    if (session === undefined || subscription.topic === placeholder) return null;
-    const { topic: filter, qos } = subscription;
-    const isTaken =
-      (client.clean || this.#parts.stored.hasCapacityForFilter(client.id, filter)) &&
-      this.#liveFilters.take(session, filter, qos);
-    if (!isTaken) session.noteRefusal('subscription');
-    // The broker keeps one QoS for each filter: with 2 it lowers none, and forwarding.ts applies the QoS granted.
-    return isTaken ? { ...subscription, qos: 2 } : null;
   }
 
   /** Called before the subscriber is cut, and again for each message that was already on its way to it: counts it once. */
@@ -335,14 +422,8 @@ export class MqttServer {
   #accept(stream: Socket | Duplex, address: string, request?: IncomingMessage): Client {
     noteAddress(stream, address);
     this.counts.opened(stream);
-    const client = this.#broker.handle(stream, request);
-    requireLawfulPackets(client);
-    tellsClient(client);
-    this.#unread.watch(client);
-    budgetPackets(client, this.#parts.byteBudget, () => this.#callerOf(client));
-    this.#fastPath.attach(client);
+    const client = new Client(stream, this, request);
+    this.#silence.watch(client, limits.mqttConnectMsMax);
     return client;
   }
 }
-
-type AuthenticateDone = (error: AuthenticateError | null, success: boolean | null) => void;

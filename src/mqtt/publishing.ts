@@ -2,7 +2,6 @@
 // message that is not permitted is dropped silently and noted for the device's owner. Other topics are relayed or
 // dropped.
 
-import type { Client } from 'aedes';
 import { entryBytes, textHeapBytes } from '../base/memory/heap-bytes.ts';
 import { LruCache } from '../base/memory/lru-cache.ts';
 import { isTransient, Refusal } from '../base/refusal.ts';
@@ -26,12 +25,14 @@ import { remembered } from '../domain/remembered.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { Access } from './access.ts';
 import { jsonOfPayload, messageOfBareNumber, withoutNuls } from './payload.ts';
+import { type ReasonCode, reasonCodes } from './protocol/reason-codes.ts';
 import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
 import { type Fingerprint, publishFingerprint, topicHash } from './repeats/fingerprint.ts';
+import type { Client } from './session/client.ts';
 import type { ClientSession } from './sessions.ts';
 import { actuatorTopic, bothForms, isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
 
-/** A PUBLISH as the broker hands it over. */
+/** A message of a client. */
 export interface Published {
   readonly topic: string;
   readonly payload: string | Buffer;
@@ -39,12 +40,22 @@ export interface Published {
   readonly retain: boolean;
   readonly dup: boolean;
   readonly messageId?: number | undefined;
+  readonly properties?: Buffer | undefined;
+  readonly expiresMs?: number | undefined;
+  /** The client id of its publisher. */
+  readonly publisherId?: string | undefined;
 }
 
 /**
- * `taken`: the domain has stored it, or it was dropped; the broker must not route it. `relay`: the broker routes it.
+ * `taken`: the domain has stored it. `relay`: it is to be passed on to other clients.
  */
-export type PublishDecision = 'taken' | 'relay';
+export type PublishDecision = 'taken' | 'relay' | Dropped;
+
+/** The message was dropped: what a client of version 5 is told. */
+export interface Dropped {
+  readonly reasonCode: ReasonCode;
+  readonly reason: string;
+}
 
 const describePublish = () => 'MQTT PUBLISH';
 
@@ -105,10 +116,10 @@ export class Publishing {
 
   #assertCapacity(actor: Actor, capacity: RetainedCapacity): void {
     if (!capacity.isAllowed)
-      throw new Refusal('busy', `The retained messages of ${actor.username} take more than the quota allows.`);
+      throw new Refusal('quota', `The retained messages of ${actor.username} take more than the quota allows.`);
     if (actor.guest && !this.#parts.shares.takeOf(actor, 'retained_bytes', capacity))
       throw new Refusal(
-        'busy',
+        'quota',
         'The retained messages of callers from this address take their share of what guests have.',
       );
   }
@@ -117,10 +128,11 @@ export class Publishing {
     const { repeats } = session;
     if (published.messageId !== undefined && !published.dup && repeats !== undefined)
       this.#parts.duplicates.forget(repeats, published.messageId);
-    // The broker checks topics that clients publish to, but not those of wills.
+    // Topics of wills are checked here alone.
     const isRelayed = isPublishable(published.topic) && (await this.#parts.access.mayRelay(session, topic));
-    if (!isRelayed) session.noteRefusal('topic');
-    return isRelayed ? 'relay' : 'taken';
+    if (isRelayed) return 'relay';
+    session.noteRefusal('topic');
+    return topic.kind === 'none' ? ofNobody : notRelayed;
   }
 
   async #toSensor(
@@ -138,7 +150,7 @@ export class Publishing {
         return this.#accept(actor, push);
       });
     } catch (error) {
-      await this.#drop(error, topic.device, session, published.topic);
+      return this.#drop(error, topic.device, session, published.topic);
     }
     return 'taken';
   }
@@ -174,7 +186,7 @@ export class Publishing {
       session.setting = done.catch(() => {});
       await done;
     } catch (error) {
-      await this.#drop(error, device, session, published.topic);
+      return this.#drop(error, device, session, published.topic);
     }
     return 'taken';
   }
@@ -200,7 +212,7 @@ export class Publishing {
       const answer = payload.length === 0 ? undefined : (parseJsonText(payload, limits.nestingLevelsMax) as Json);
       await this.#parts.actuatorHistory.acknowledge(actor, id, actuator, answer);
     } catch (error) {
-      await this.#drop(error, id, session, published.topic);
+      return this.#drop(error, id, session, published.topic);
     }
     return 'taken';
   }
@@ -262,7 +274,7 @@ export class Publishing {
   }
 
   /** Adds an expected refusal to the device's drop log; the sender gets no error. Throws failures of the service. */
-  async #drop(error: unknown, deviceId: string, session: ClientSession, topic: string): Promise<void> {
+  async #drop(error: unknown, deviceId: string, session: ClientSession, topic: string): Promise<Dropped> {
     const isExpected = error instanceof Refusal && !isTransient(error);
     if (!isExpected) throw error;
     const { actor } = session;
@@ -271,6 +283,7 @@ export class Publishing {
     if (device !== undefined) {
       this.#parts.drops.note(device, { topic, username: actor.username, reason: error.message });
     }
+    return { reasonCode: reasonCodeOf(error), reason: error.message };
   }
 
   /** Cached, because devices publish to the same few topics again and again. */
@@ -291,6 +304,32 @@ export class Publishing {
     const content = { part, bytes, start: 0, end: bytes.length };
     const remembered = this.#parts.duplicates.current(session.repeats);
     return publishFingerprint(remembered, published.messageId, topicHash(withoutSlash(published.topic)), content);
+  }
+}
+
+const ofNobody: Dropped = { reasonCode: reasonCodes.topicNameInvalid, reason: 'The topic belongs to nothing.' };
+const notRelayed: Dropped = {
+  reasonCode: reasonCodes.notAuthorized,
+  reason: 'Messages on this topic are not for you to send.',
+};
+
+/** For a client of version 5 (contract 8). */
+function reasonCodeOf({ code }: Refusal): ReasonCode {
+  switch (code) {
+    case 'forbidden':
+    case 'unauthenticated':
+      return reasonCodes.notAuthorized;
+    case 'not-found':
+      return reasonCodes.topicNameInvalid;
+    case 'malformed':
+    case 'unsupported':
+    case 'too-large':
+      return reasonCodes.payloadFormatInvalid;
+    case 'quota':
+    case 'too-many':
+      return reasonCodes.quotaExceeded;
+    default:
+      return reasonCodes.implementationSpecificError;
   }
 }
 
@@ -330,8 +369,9 @@ function toPush(
   return { device, sensor, readings: parseReadings(body), original, publish, many };
 }
 
-function toOriginal(payload: Buffer, { qos, retain }: Published, { key: user }: Actor): OriginalMessage {
-  const original = { payload, bytes: payload.length, qos, retain };
+function toOriginal(payload: Buffer, published: Published, { key: user }: Actor): OriginalMessage {
+  const { qos, retain, properties, expiresMs, publisherId } = published;
+  const original = { payload, bytes: payload.length, qos, retain, properties, expiresMs, publisherId };
   return retain ? { ...original, user } : original;
 }
 

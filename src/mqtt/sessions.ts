@@ -1,6 +1,5 @@
 // The sessions of signed-in connections, and which client ids are in use. A session belongs to a user and a client id;
 // no other user gets it while it is connected or stored (contract 8).
-import type { Client } from 'aedes';
 import { LruCache } from '../base/memory/lru-cache.ts';
 import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
@@ -12,10 +11,14 @@ import type { Permissions } from '../domain/permissions/permission.ts';
 import type { SessionRevocation } from '../domain/users/session-revocation.ts';
 import { type Actor, actorOf, type KeyScopes, type User, type UserKey } from '../domain/users/user.ts';
 import type { Users } from '../domain/users/users.ts';
+import { reasonCodes } from './protocol/reason-codes.ts';
 import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
 import type { RememberedSession } from './repeats/remembered-sessions.ts';
-import type { FrameRun } from './subscribers/frame-run.ts';
-import type { SessionReplay } from './subscribers/replay.ts';
+import type { FrameRun } from './routing/frame-run.ts';
+import type { LiveFilter } from './routing/live-filter.ts';
+import type { SessionReplay } from './routing/replay.ts';
+import type { Client } from './session/client.ts';
+import { ClientFault } from './session/client-fault.ts';
 
 export type QoS = 0 | 1 | 2;
 
@@ -61,13 +64,13 @@ export class ClientSession {
   /** True once its connection has closed. */
   isReleased = false;
   /** The filters with the QoS granted; they decide in which forms and QoS messages are sent. */
-  readonly filters = new Map<string, QoS>();
+  readonly filters = new Map<string, LiveFilter>();
   /** Increases with every change of these. */
   filterChanges = 0;
   /** What it was handed and is written at the next flush (joined-writes.ts). */
   unwritten: FrameRun | undefined;
-  /** Messages that the broker is delivering to it: while there are any, others take the same way, and none overtakes. */
-  atBroker = 0;
+  /** Messages that are on a longer way to it: while there are any, others take the same way, and none overtakes. */
+  onLongWay = 0;
   /** What is remembered of its publishes; undefined for a will, which has no packet id. */
   repeats: RememberedSession | undefined;
   /** Whether a stored session existed when it connected [MQTT-3.2.2-2]. */
@@ -258,8 +261,13 @@ export class Sessions {
     if (session.isEnded) return false;
     if (this.#clock.elapsedMs() - session.checkedMs >= limits.userFreshMs) this.#recheck(session);
     if (session.expiresMs === Number.POSITIVE_INFINITY || this.#clock.now() < session.expiresMs) return true;
-    void this.#end(session);
+    this.#end(session);
     return false;
+  }
+
+  /** The session of a client, whether or not anything may pass. */
+  known(client: Client): ClientSession | undefined {
+    return this.#byClient.get(client);
   }
 
   /** Whether the client had signed in and its sign-in has ended. */
@@ -267,8 +275,8 @@ export class Sessions {
     return this.#byClient.get(client)?.isEnded === true;
   }
 
-  /** Cuts all connections of a revoked sign-in; resolves when they are closed. */
-  async endAll({ userId, keyId, withKeys, keysOnly, isRemoval }: SessionRevocation): Promise<void> {
+  /** Cuts all connections of a revoked sign-in. */
+  endAll({ userId, keyId, withKeys, keysOnly, isRemoval }: SessionRevocation): void {
     const ended = [...this.#holders.values()].filter(({ actor }) => {
       if (actor.userId !== userId) return false;
       // A new password does not affect API keys.
@@ -276,12 +284,12 @@ export class Sessions {
       if (keysOnly) return isKeyed;
       return keyId === undefined ? isRemoval || withKeys || !isKeyed : actor.keyScopes?.keyId === keyId;
     });
-    await Promise.all(ended.map((session) => this.#end(session)));
+    for (const session of ended) this.#end(session);
   }
 
-  #end(session: ClientSession): Promise<void> {
+  #end(session: ClientSession): void {
     session.isEnded = true;
-    return new Promise((resolve) => session.client.close(resolve));
+    session.client.fail(new ClientFault(reasonCodes.administrativeAction, 'The sign-in has ended.'));
   }
 
   /**
@@ -329,7 +337,7 @@ export class Sessions {
     session.checkedMs = this.#clock.elapsedMs();
     this.isStillGood(session).then(
       (isGood) => {
-        if (!isGood) void this.#end(session);
+        if (!isGood) this.#end(session);
       },
       () => session.client.close(),
     );

@@ -3,8 +3,6 @@
 // precedence over guests (contract 8). Wrong password: CONNACK 4; client id of another user: CONNACK 2; beyond a quota:
 // CONNACK 3; guests where they are refused: CONNACK 5.
 
-import { randomUUID } from 'node:crypto';
-import type { Client, ConnectPacket, PublishPacket } from 'aedes';
 import { Refusal } from '../base/refusal.ts';
 import { isStorableText } from '../base/text/json.ts';
 import { hasCharsMax } from '../base/text/text-length.ts';
@@ -12,7 +10,6 @@ import type { Clock } from '../base/time/clock.ts';
 import { limits } from '../config/limits.ts';
 import type { Callers } from '../domain/callers/callers.ts';
 import { loopTurns } from '../domain/callers/loop-turns.ts';
-import type { ClientWill } from '../domain/clients/mqtt-client.ts';
 import type { ClientIdHolders, ClientIds } from '../domain/gateways/client-ids.ts';
 import type { Gateway } from '../domain/gateways/gateway.ts';
 import type { Gateways } from '../domain/gateways/gateways.ts';
@@ -26,9 +23,14 @@ import { type Actor, guestUsername, type User, type UserKey } from '../domain/us
 import type { Users } from '../domain/users/users.ts';
 import { signInByCertificate } from './certified-sign-in.ts';
 import { certifiedNameOf } from './client-certificate.ts';
+import { type ReasonCode, reasonCodes } from './protocol/reason-codes.ts';
 import { addressOf } from './proxy/client-address.ts';
+import { SessionReplay } from './routing/replay.ts';
+import type { Client } from './session/client.ts';
+import { ClientFault } from './session/client-fault.ts';
+import type { Hello } from './session/connect-packet.ts';
+import type { Will } from './session/will.ts';
 import { actorOfSignIn, ClientSession, type ConnectFacts, type Sessions, type SignedIn } from './sessions.ts';
-import { SessionReplay } from './subscribers/replay.ts';
 
 /** What signing in needs of the port of stored sessions. */
 export type SignInSessions = Pick<
@@ -61,60 +63,25 @@ export interface SignInParts {
   readonly onGone: (session: ClientSession) => void;
 }
 
-/** A will, with the user and the API key in whose name it is published, and whether they came by a certificate. */
-export type Will = PublishPacket & { clientId?: string; user?: UserKey; keyId?: string; byCertificate?: boolean };
-
-/** CONNACK codes [MQTT-3.2.2.3]. */
-const identifierRejected = 2;
-const serverUnavailable = 3;
-const badLogin = 4;
-const notAuthorized = 5;
-
-/** Fields of a CONNECT, and how many came before it. */
-interface Connect {
-  readonly emptyId: boolean;
-  readonly protocolLevel: number;
-  readonly keepAliveS: number;
-  readonly will: Will | undefined;
-  readonly number: number;
-}
-
 export class SignIn implements ClientIdHolders {
   readonly #parts: SignInParts;
-  /** Fields of CONNECT that aedes does not pass on. */
-  readonly #connects = new WeakMap<object, Connect>();
-  #connectsSeen = 0;
 
   constructor(parts: SignInParts) {
     this.#parts = parts;
   }
 
-  /** Notes what `verify` needs of a CONNECT packet, and gives an id to a client that brings none [MQTT-3.1.3-6]. */
-  look(client: Client, packet: ConnectPacket): void {
-    const emptyId = packet.clientId === '' || packet.clientId === undefined;
-    if (emptyId) packet.clientId = `auto-${randomUUID()}`;
-    this.#connectsSeen += 1;
-    this.#connects.set(client, {
-      emptyId,
-      protocolLevel: packet.protocolVersion ?? 4,
-      keepAliveS: packet.keepalive ?? 0,
-      will: packet.will as Will | undefined,
-      number: this.#connectsSeen,
-    });
-  }
-
-  /** @throws Refusal when the connection is not accepted; `returnCodeOf` converts it to a CONNACK code. */
-  async verify(client: Client, username: string | undefined, password: Buffer | undefined): Promise<void> {
-    const signedIn = await this.#verifyLogin(client, username, password);
-    this.#assertClientId(client);
-    await this.#assertWill(client, signedIn.user);
+  /** @throws Refusal when the connection is not accepted; `reasonCodeOf` converts it to what the client is told. */
+  async verify(client: Client, hello: Hello): Promise<void> {
+    const signedIn = await this.#verifyLogin(client, hello.username, hello.password);
+    this.#assertClientId(hello);
+    await this.#assertWill(hello, signedIn.user);
     // Many that waited for the same login are let in by one hash; they take turns with all else that is brought.
     await loopTurns.turn(signedIn.caller.signIns);
     // One connection at a time for each client id, and none while a gateway of that id is being declared.
-    await this.#parts.clientIds.inTurn(client.id, () => this.#letIn(client, signedIn));
+    await this.#parts.clientIds.inTurn(client.id, () => this.#letIn(client, hello, signedIn));
   }
 
-  async #letIn(client: Client, signedIn: SignedIn): Promise<void> {
+  async #letIn(client: Client, hello: Hello, signedIn: SignedIn): Promise<void> {
     const { stored, sessions } = this.#parts;
     const { user } = signedIn;
     if (client.closed) throw new Refusal('busy', 'The connection ended before it was let in.');
@@ -127,28 +94,30 @@ export class SignIn implements ClientIdHolders {
     const before = sessions.holderOf(client.id);
     // A connection takes over from an earlier one with its client id [MQTT-3.1.4-2]. Where it waited so long for its login that
     // its client has opened another meanwhile, that later one stays, and this one is refused.
-    if (before !== undefined && before.actor.key === user.key && this.#isEarlier(client, before.client))
+    if (before !== undefined && before.actor.key === user.key && client.connectNumber < before.client.connectNumber)
       throw new Refusal('busy', 'A later connection has this client id.');
+    // A session that was kept is taken up, though it ends with this connection.
+    if (!client.isFresh && owner === user.key) client.clean = false;
     const session = sessions.claim(client, signedIn, (holder) => !this.#givesWay(holder.actor, actor, gateway));
     if (session === undefined) throw takenId(client.id);
-    session.connect = this.#factsOf(client);
-    this.#signWill(client, signedIn);
+    session.connect = this.#factsOf(hello);
+    signWill(hello, signedIn);
     const leave = () => {
       sessions.release(session);
       this.#parts.onGone(session);
-      if (!client.clean && sessions.holderOf(client.id) === undefined) stored.leaveSession(client.id);
+      if (!client.clean && sessions.holderOf(client.id) === undefined) this.#leaveStored(client);
     };
     client.conn.once('close', leave);
     if (client.conn.destroyed) leave();
     // Waits for the earlier connection to close now: if this one closed before it is ready, nobody would close the
     // earlier one.
-    if (before !== undefined) await new Promise<void>((resolve) => before.client.close(resolve));
+    before?.client.fail(new ClientFault(reasonCodes.sessionTakenOver, 'A later connection has this client id.'));
     await this.#parts.clientIds.takeOver(client.id, user.key);
-    if (owner !== undefined && (client.clean || isForeign)) await stored.endSession(client.id);
-    session.isResumed = !client.clean && owner === user.key;
+    if (owner !== undefined && (client.isFresh || isForeign)) await stored.endSession(client.id);
+    session.isResumed = !client.isFresh && owner === user.key;
     if (session.isResumed) session.replay = new SessionReplay();
     if (!client.clean) {
-      const claim = () => stored.claimSession(client.id, user.key);
+      const claim = () => stored.claimSession(client.id, user.key, client.v5?.keptS);
       await this.#parts.shares.take(actor, { mqtt_sessions: owner === user.key ? 0 : 1 }, claim);
     }
     // The connection may have closed before the session existed, so that `leave` was not called.
@@ -157,13 +126,15 @@ export class SignIn implements ClientIdHolders {
     this.#parts.presence.noteActivity(session, gateway);
   }
 
-  #factsOf(client: Client): ConnectFacts {
-    const { protocolLevel = 4, keepAliveS = 0, will } = this.#connects.get(client) ?? {};
-    return { sinceMs: this.#parts.clock.now(), protocolLevel, keepAliveS, will: will && toClientWill(will) };
+  /** The client of a session that is kept has gone. Of version 5 it may have wanted it to end with the connection. */
+  #leaveStored(client: Client): void {
+    const { stored } = this.#parts;
+    if (client.v5?.sessionExpiryS === 0) void stored.endSession(client.id).catch(() => {});
+    else stored.leaveSession(client.id, client.v5?.keptS);
   }
 
-  #isEarlier(one: Client, other: Client): boolean {
-    return (this.#connects.get(one)?.number ?? 0) < (this.#connects.get(other)?.number ?? 0);
+  #factsOf({ version, keepAliveS, will }: Hello): ConnectFacts {
+    return { sinceMs: this.#parts.clock.now(), protocolLevel: version, keepAliveS, will };
   }
 
   /** The users of a client id, apart from guest. */
@@ -181,7 +152,7 @@ export class SignIn implements ClientIdHolders {
     if (holder === undefined || asks === undefined) return;
     const gateway = await this.#parts.gateways.find(clientId);
     if (holder.actor.key !== user && !this.#givesWay(holder.actor, asks, gateway)) throw takenId(clientId);
-    await new Promise<void>((resolve) => holder.client.close(resolve));
+    holder.client.fail(new ClientFault(reasonCodes.sessionTakenOver, 'A connection elsewhere has this client id.'));
   }
 
   /**
@@ -198,15 +169,6 @@ export class SignIn implements ClientIdHolders {
     return user && this.#parts.users.actorOf(user);
   }
 
-  /** Stores the user with the will, so that permission is checked in their name even after a crash. */
-  #signWill(client: Client, { user, keyScopes, byCertificate }: SignedIn): void {
-    const will = this.#connects.get(client)?.will;
-    if (will === undefined) return;
-    will.user = user.key;
-    if (keyScopes !== undefined) will.keyId = keyScopes.keyId;
-    if (byCertificate === true) will.byCertificate = true;
-  }
-
   /** The sign-in may have been revoked while the connection was being accepted, when it was not in any list yet. */
   async #requireStillGood(session: ClientSession): Promise<void> {
     if (await this.#parts.sessions.isStillGood(session)) return;
@@ -215,12 +177,12 @@ export class SignIn implements ClientIdHolders {
     throw new Refusal('unauthenticated', 'The sign-in is good no more.');
   }
 
-  /** The CONNACK code for an error of `verify` [MQTT-3.2.2.3]. */
-  returnCodeOf(error: unknown): number {
-    if (!(error instanceof Refusal)) return serverUnavailable;
-    if (error.code === 'unauthenticated' || error.code === 'too-many') return badLogin;
-    if (error.code === 'exists' || error.code === 'malformed') return identifierRejected;
-    return error.code === 'forbidden' ? notAuthorized : serverUnavailable;
+  /** What a client is told for an error of `verify`; older versions in their codes [MQTT-3.2.2.3]. */
+  reasonCodeOf(error: unknown): ReasonCode {
+    if (!(error instanceof Refusal)) return reasonCodes.serverUnavailable;
+    if (error.code === 'unauthenticated' || error.code === 'too-many') return reasonCodes.badUserNameOrPassword;
+    if (error.code === 'exists' || error.code === 'malformed') return reasonCodes.clientIdentifierNotValid;
+    return error.code === 'forbidden' ? reasonCodes.notAuthorized : reasonCodes.serverUnavailable;
   }
 
   /** A session in whose name a will is checked after its connection has closed. */
@@ -267,30 +229,31 @@ export class SignIn implements ClientIdHolders {
     return { user, caller: callers.ofUser(user) };
   }
 
-  #assertClientId(client: Client): void {
-    // An empty client id needs a clean session [MQTT-3.1.3-7].
-    const emptyId = this.#connects.get(client)?.emptyId === true;
-    if (emptyId && (!client.clean || this.#connects.get(client)?.protocolLevel === 3))
+  #assertClientId({ clientId, isIdAssigned, isFresh, version }: Hello): void {
+    // An empty client id needs a clean session [MQTT-3.1.3-7]; 3.1 has none, and 5.0 tells the client which it got.
+    if (isIdAssigned && version !== 5 && (!isFresh || version === 3))
       throw new Refusal('malformed', 'A client id is needed for a session that is kept.');
-    if (client.id.length > limits.clientIdCharsMax || !isStorableText(client.id)) {
+    if (clientId.length > limits.clientIdCharsMax || !isStorableText(clientId)) {
       throw new Refusal('malformed', `A client id has at most ${limits.clientIdCharsMax} characters.`);
     }
   }
 
   /** @throws Refusal `busy` for a will that is too large or exceeds the quota: CONNACK 3. */
-  async #assertWill(client: Client, user: User): Promise<void> {
-    const will = this.#connects.get(client)?.will;
+  async #assertWill({ will }: Hello, user: User): Promise<void> {
     if (will === undefined) return;
-    const bytes = Buffer.byteLength(will.topic) + will.payload.length;
+    const bytes = Buffer.byteLength(will.topic) + will.payload.length + (will.properties?.length ?? 0);
     if (bytes > limits.willBytesMax) throw new Refusal('busy', `A will has at most ${limits.willBytesMax} bytes.`);
     if (await this.#parts.stored.hasCapacityForBytes(user.key, bytes)) return;
     throw new Refusal('busy', `The MQTT sessions of ${user.username} take more than the quota allows.`);
   }
 }
 
-/** Shares the payload with the packet, which the broker holds as long as the client is connected. */
-function toClientWill({ topic, payload, qos, retain }: Will): ClientWill {
-  return { topic, payload: typeof payload === 'string' ? Buffer.from(payload) : payload, qos, retain: retain === true };
+/** Notes the user in the will, so that permission is checked in their name even after a crash. */
+function signWill({ will }: Hello, { user, keyScopes, byCertificate }: SignedIn): void {
+  if (will === undefined) return;
+  will.user = user.key;
+  if (keyScopes !== undefined) will.keyId = keyScopes.keyId;
+  if (byCertificate === true) will.byCertificate = true;
 }
 
 function takenId(clientId: string): Refusal {

@@ -1,5 +1,5 @@
-// Counts incomplete frames and messages of a WebSocket in the budget of received bytes: the broker, which counts its
-// packets, sees a message only when it is complete. Called by websockets.ts for each connection.
+// Counts incomplete frames and messages of a WebSocket in the budget of received bytes: the reader of packets, which counts
+// those, sees a message only when it is complete. Called by websockets.ts for each connection.
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { limits } from '../config/limits.ts';

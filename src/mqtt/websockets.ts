@@ -3,7 +3,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Client } from 'aedes';
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
 import type { SecurityHeaders } from '../base/network/security-headers.ts';
 import { sendAndClose } from '../base/network/sockets.ts';
@@ -11,6 +10,7 @@ import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
 import { limits } from '../config/limits.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { Caller } from '../domain/callers/caller.ts';
+import type { Client } from './session/client.ts';
 import { budgetFrames, gatheredBytes } from './websocket-bytes.ts';
 import { parseFramesInTurns } from './websocket-turns.ts';
 

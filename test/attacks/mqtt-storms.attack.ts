@@ -43,7 +43,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'subscribes and unsubscribes five hundred filters on fifty connections without a pause',
     against: 'computing',
-    metBy: 'filters of those who are connected share one budget (mqtt/subscribers/live-filters.ts); packets are done for callers in turns (mqtt/packet-reader.ts)', // biome-ignore format: one line
+    metBy: 'filters of those who are connected share one budget (mqtt/routing/live-filters.ts); packets are done for callers in turns (mqtt/packet-reader.ts)', // biome-ignore format: one line
     prepare,
     run: async (target) => {
       const subscriptions = filters.map((filter) => ({ topic: filter, qos: 1 as const }));
@@ -167,7 +167,7 @@ export const attacks: readonly Attack[] = [
     name: 'subscribes to a device on two hundred connections, reads all of it, and publishes there as fast as it can',
     against: 'computing',
     metBy:
-      'what goes out to subscribers takes a bounded part of each turn of the event loop (mqtt/subscribers/delivery.ts)',
+      'what goes out to subscribers takes a bounded part of each turn of the event loop (mqtt/routing/delivery.ts)',
     prepare: (target) => makePublicDevice(target, 'loud'),
     run: (target) => shoutAtMany(target, { topic: 'devices/loud/sensors/s/value', subscribers: 200 }),
   },

@@ -33,7 +33,7 @@ export function mqttSessionsSuite({ name, open }: EngineKind): void {
         onRefused: (user, kind) => assert.fail(`the quota ${kind} of ${user} refused`),
         onQuotaChange: () => {},
       });
-      await sessions.setup({ id: `run-${runs}`, counter: 0 });
+      await sessions.setup({ id: `run-${runs}` });
       return sessions;
     };
 

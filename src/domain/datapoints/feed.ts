@@ -18,6 +18,12 @@ export interface OriginalMessage {
   readonly retain: boolean;
   /** The publisher; set where the message is retained. */
   readonly user?: UserKey;
+  /** Of MQTT 5: what its publisher said of it beside topic and payload, as bytes. */
+  readonly properties?: Uint8Array | undefined;
+  /** When it may be delivered no more, in milliseconds since 1970 UTC. */
+  readonly expiresMs?: number | undefined;
+  /** The client id of its publisher. */
+  readonly publisherId?: string | undefined;
 }
 
 /** One committed push to one sensor. */

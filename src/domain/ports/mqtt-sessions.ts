@@ -1,11 +1,10 @@
 // The port for what MQTT stores: sessions with their subscriptions, queued messages, QoS 2 publishes without PUBREL,
-// wills and retained messages. Writes go into the commits of datapoints. The broker (aedes) calls the methods of the
-// second part, so their names are those of aedes's persistence interface. Every engine passes
+// wills and retained messages. Writes go into the commits of datapoints. Every engine passes
 // test/storage/mqtt-sessions.suite.ts.
 import type { AgeClocks } from '../../base/time/clock-watch.ts';
 import type { UserKey } from '../users/user.ts';
 
-/** A packet of the broker. The store returns it with the fields that it was stored with. */
+/** A packet. The store returns it with the fields that it was stored with. */
 export interface StoredPacket {
   cmd?: string | undefined;
   topic?: string | undefined;
@@ -14,7 +13,7 @@ export interface StoredPacket {
   retain?: boolean | undefined;
   dup?: boolean | undefined;
   messageId?: number | undefined;
-  /** Id of the broker's start and number of the message: together they identify a message. */
+  /** Id of a run of the service, with the way of the message, and number of the message: together they identify a message. */
   brokerId?: string | null | undefined;
   brokerCounter?: number | undefined;
   /** The user who published it. */
@@ -27,7 +26,7 @@ export interface StoredPacket {
   clientId?: string | undefined;
 }
 
-/** The client of a packet. aedes passes its connection, or in some calls an object with only the id. */
+/** The client of a packet: its connection, or in some calls an object with only the id. */
 export interface PacketClient {
   readonly id: string;
   /** False on the connection of a persistent session, true on that of a clean one. */
@@ -85,12 +84,11 @@ export interface RetainedCapacity {
   readonly limit: number;
 }
 
-/** A start of the broker; it takes a new id at every start. */
+/** A run of the service; it takes a new id at every start. */
 export interface BrokerIdentity {
   readonly id: string;
-  readonly counter: number;
-  readonly clients?: Readonly<Record<string, object>>;
-  listenerCount?(event: string): number;
+  /** The connection that is signed in under a client id. */
+  readonly connectionOf?: (clientId: string) => object | undefined;
 }
 
 /** How much a user may store by MQTT; Infinity: no limit. */
@@ -182,26 +180,29 @@ export interface MqttSessions {
    */
   hasCapacityForFilter(clientId: string, filter: string): boolean;
   /**
-   * Must be called when the client of a persistent session has disconnected; its time until expiry begins. Stored later: after
-   * a crash the time begins anew.
+   * Must be called when the client of a persistent session has disconnected; its time until expiry begins, which `expiryS`
+   * says as it does in `claimSession`. Stored later: after a crash the time begins anew.
    */
-  leaveSession(clientId: string): void;
+  leaveSession(clientId: string, expiryS?: number): void;
 
   // --- Stored, or the same for all processes --------------------------------------------------------------------
 
   /** As `sessionOwner`, but first removes the session if it has expired. */
   findSessionOwner(clientId: string): Promise<UserKey | undefined>;
   /**
-   * Creates the persistent session of this client id for the user, or continues theirs.
+   * Creates the persistent session of this client id for the user, or continues theirs. `expiryS`: seconds for which the
+   * client wants it kept after the connection, at most as long as the rules allow.
    * @throws Refusal `exists` when it is another user's, `busy` when there are too many sessions.
    */
-  claimSession(clientId: string, user: UserKey): Promise<void>;
+  claimSession(clientId: string, user: UserKey, expiryS?: number): Promise<void>;
   /** Removes everything that is stored of a session [MQTT-3.1.2-6]. */
   endSession(clientId: string): Promise<void>;
   /** Removes all sessions and wills of a user, and the retained messages on topics that belong to the user alone. */
   forgetUser(user: UserKey, ownTopics: readonly { readonly from: string; readonly to: string }[]): Promise<void>;
   /** So many retained messages were removed in the commit of something else. */
   noteRetainedRemoved(count: number): void;
+  /** How long a session of this user may be kept after its connection, in milliseconds; undefined: for ever. */
+  expiryMsMaxOf(user: UserKey): number | undefined;
   /** Bytes that a user's quota allows for sessions; Infinity: no limit. */
   sessionBytesMaxOf(user: UserKey): number;
   /** Whether a user's quota allows this many more bytes of a session. */
@@ -216,7 +217,7 @@ export interface MqttSessions {
   /** Resolves when no session is due to expire and all writes are committed. */
   idle(): Promise<void>;
 
-  // --- Methods that aedes calls -------------------------------------------------------------------------------
+  // --- What connections and their packets ask for -------------------------------------------------------------
 
   /** Loads the stored sessions into memory. */
   setup(broker: BrokerIdentity): Promise<void>;
@@ -236,7 +237,7 @@ export interface MqttSessions {
   outgoingEnqueue(recipient: QueueRecipient, packet: StoredPacket): Promise<void>;
   outgoingEnqueueCombi(recipients: readonly QueueRecipient[], packet: StoredPacket): Promise<void>;
   outgoingUpdate(client: PacketClient, packet: StoredPacket): Promise<void>;
-  outgoingClearMessageId(client: PacketClient, packet: StoredPacket): Promise<StoredPacket | undefined>;
+  outgoingClearMessageId(client: PacketClient, packet: StoredPacket): Promise<void>;
   outgoingStream(client: PacketClient): AsyncIterable<unknown>;
   incomingStorePacket(client: PacketClient, packet: StoredPacket): Promise<void>;
   incomingGetPacket(client: PacketClient, packet: StoredPacket): Promise<StoredPacket>;

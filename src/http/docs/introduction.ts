@@ -48,7 +48,7 @@ narrowed to some devices and rights.
 
 ## MQTT
 
-The same values travel over MQTT 3.1.1: publish \`{"value": 21.5}\` to \`devices/field-3/sensors/TC/value\`, subscribe to
+The same values travel over MQTT (3.1, 3.1.1 and 5.0): publish \`{"value": 21.5}\` to \`devices/field-3/sensors/TC/value\`, subscribe to
 \`devices/field-3/sensors/+/value\`. Sign in with your username and password, or an API key in place of
 the password; without them you are \`guest\`.
 

@@ -1,7 +1,7 @@
 // The address of each MQTT client, also behind a trusted proxy. Noted by mqtt-server.ts when a connection is accepted;
 // used where something is counted by address, such as failed logins.
 import type { Duplex } from 'node:stream';
-import type { Client } from 'aedes';
+import type { Client } from '../session/client.ts';
 
 const addresses = new WeakMap<Duplex, string>();
 

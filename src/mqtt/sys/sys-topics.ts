@@ -79,9 +79,9 @@ export class SysTopics {
   }
 
   /** A client has subscribed to these filters; without them: it comes back with those of its session. */
-  subscribed(session: ClientSession | undefined, subscriptions?: readonly { readonly topic: string }[]): void {
+  subscribed(session: ClientSession | undefined, subscribed?: readonly string[]): void {
     if (session === undefined || !session.actor.admin) return;
-    const filters = subscriptions?.map(({ topic }) => topic) ?? [...session.filters.keys()];
+    const filters = subscribed ?? [...session.filters.keys()];
     const asked = filters.filter((filter) => isSysFilter(filter) && session.filters.has(filter));
     if (asked.length === 0) return;
     // All listeners know the same values, so that each is told of every change.

@@ -1,6 +1,6 @@
 // The messages to MQTT subscribers that pushes cause after their commit. writer.ts asks about them, so that a
 // publisher who causes more than its share waits, and nobody else does (I4). Implemented by
-// mqtt/subscribers/delivery.ts.
+// mqtt/routing/delivery.ts.
 import type { Caller } from '../../callers/caller.ts';
 import type { Push } from './push.ts';
 

@@ -15,11 +15,12 @@ import { StoredSession } from '../../shared/mqtt/sessions/mqtt-session.ts';
 /** Reads sessions, filters, queues and inbound messages; returns the filters that do not fit. */
 export function loadSessions(reader: DatabaseSync, parts: LoadingParts): LoadedSessions {
   const byKey = new Map<number, StoredSession>();
-  for (const row of reader.prepare('SELECT key, client_id, user, away FROM mqtt_session').iterate()) {
-    const { key, client_id, user, away } = row as unknown as SessionRow;
+  for (const row of reader.prepare('SELECT key, client_id, user, away, expiry FROM mqtt_session').iterate()) {
+    const { key, client_id, user, away, expiry } = row as unknown as SessionRow;
     const session = new StoredSession(key, client_id, {
       user: user ?? undefined,
       awayMs: away ?? undefined,
+      expiryS: expiry ?? undefined,
       stored: true,
     });
     byKey.set(key, session);
@@ -99,6 +100,7 @@ interface SessionRow {
   readonly client_id: string;
   readonly user: number | null;
   readonly away: number | null;
+  readonly expiry: number | null;
 }
 
 interface SubscriptionRow {

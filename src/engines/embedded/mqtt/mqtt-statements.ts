@@ -18,7 +18,7 @@ export function addStatements(change: MqttChange, to: Statement[]): void {
   const add = (sql: string, ...parameters: readonly SqlValue[]) => to.push({ sql, parameters });
   switch (change.kind) {
     case 'session':
-      add(insertSession, change.session, change.clientId, change.user, change.awayMs);
+      add(insertSession, change.session, change.clientId, change.user, change.awayMs, change.expiryS);
       break;
     case 'away':
       add('UPDATE mqtt_session SET away = ? WHERE key = ?', change.awayMs, change.session);
@@ -146,7 +146,8 @@ function addRetained({ topic, payload, rest, qos, user, mayAdd }: RetainedChange
   add(insertRetained, ...values, mayAdd ? 1 : 0, topic);
 }
 
-const insertSession = 'INSERT OR REPLACE INTO mqtt_session (key, client_id, user, away) VALUES (?, ?, ?, ?)';
+const insertSession = `INSERT OR REPLACE INTO mqtt_session (key, client_id, user, away, expiry)
+  VALUES (?, ?, ?, ?, ?)`;
 const insertFilter = 'INSERT OR REPLACE INTO mqtt_subscription (session, filter, qos, options) VALUES (?, ?, ?, ?)';
 const updateUsage = 'UPDATE usage SET mqtt_sessions = ?, mqtt_session_bytes = ? WHERE user = ?';
 const updateSent = 'UPDATE mqtt_queue SET packet_id = ? WHERE session = ? AND message = ?';

@@ -20,12 +20,15 @@ const keysOfNode = 2 ** 32;
 export async function loadSessions(database: Database, node: number, parts: LoadingParts): Promise<LoadedSessions> {
   const byKey = new Map<number, StoredSession>();
   const sessions = pages<SessionRow>(database, {
-    sql: `SELECT key AS first, 0 AS second, client_id, "user", away FROM mqtt_session
+    sql: `SELECT key AS first, 0 AS second, client_id, "user", away, expiry FROM mqtt_session
       WHERE node = $2 AND key > $3 ORDER BY key LIMIT $1`,
     node,
   });
-  for await (const { first: key, client_id, user, away } of sessions) {
-    const known = { user: user ?? undefined, awayMs: away ?? undefined, stored: true };
+  for await (const { first: key, client_id, user, away, expiry } of sessions) {
+    const known = {
+      ...{ user: user ?? undefined, awayMs: away ?? undefined, expiryS: expiry ?? undefined },
+      stored: true,
+    };
     const session = new StoredSession(key, client_id, known);
     byKey.set(key, session);
     parts.add(session);
@@ -155,6 +158,7 @@ interface SessionRow extends Keyed {
   readonly client_id: string;
   readonly user: number | null;
   readonly away: number | null;
+  readonly expiry: number | null;
 }
 
 interface SubscriptionRow extends Keyed {

@@ -32,6 +32,7 @@ suite('changes of one unit', () => {
       clientId: 'c',
       user: 1,
       awayMs: null,
+      expiryS: null,
     });
     const end = (key: number): MqttChange => ({ kind: 'session-ended', session: key, clientId: 'c' });
     const { statements } = planUnit([begin(1), end(1), begin(2), end(2), begin(3)], 0);

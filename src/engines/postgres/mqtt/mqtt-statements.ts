@@ -202,6 +202,7 @@ class UnitPart {
         sessions.map(({ clientId }) => clientId),
         numbers(sessions.map(({ user }) => user)),
         numbers(sessions.map(({ awayMs }) => awayMs)),
+        numbers(sessions.map(({ expiryS }) => expiryS)),
       ];
       yield { sql: putSessions, parameters: [this.#node, ...columns] };
     }

@@ -1,7 +1,6 @@
 // The suites of engines/shared/mqtt on PostgreSQL.
 import { suite } from 'node:test';
 import { withoutPostgres } from '../../../../test/support/postgres.ts';
-import { mqttBrokerSuite } from '../../shared/mqtt/mqtt-broker.suite.ts';
 import { mqttPersistenceSuite } from '../../shared/mqtt/mqtt-persistence.suite.ts';
 import { mqttRetainedSuite } from '../../shared/mqtt/mqtt-retained.suite.ts';
 import { storedSessionsSuite } from '../../shared/mqtt/sessions/mqtt-sessions.suite.ts';
@@ -11,5 +10,4 @@ suite('MQTT on PostgreSQL', { skip: withoutPostgres }, () => {
   mqttPersistenceSuite(postgres);
   storedSessionsSuite(postgres);
   mqttRetainedSuite(postgres);
-  mqttBrokerSuite(postgres);
 });

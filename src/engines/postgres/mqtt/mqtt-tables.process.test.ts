@@ -28,7 +28,7 @@ async function open(database: PostgresDatabase, run: string): Promise<MqttPersis
     tables: new PostgresMqttTables({ database }),
     matchesForm: () => true,
   });
-  await persistence.setup({ id: run, counter: 0 });
+  await persistence.setup({ id: run });
   return persistence;
 }
 

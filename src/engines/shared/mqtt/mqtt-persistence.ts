@@ -1,5 +1,4 @@
-// Implements aedes's persistence interface (the methods keep aedes's names) on the tables of an engine, across restarts and crashes:
-// sessions, queued messages, QoS 2 handshakes, wills and retained messages. Beside it, the ownership of sessions. A
+// Implements the port of stored sessions on the tables of an engine, across restarts and crashes: sessions, queued messages, QoS 2 handshakes, wills and retained messages. Beside it, the ownership of sessions. A
 // promise resolves when its change is on disk (I1); the exception is the packet id of a QoS 1 delivery.
 import { Readable } from 'node:stream';
 import type { Log } from '../../../base/log.ts';
@@ -61,8 +60,8 @@ export class MqttPersistence implements MqttSessions {
   readonly #expiry: MqttExpiry;
   readonly #clocks: AgeClocks;
   readonly #log: Log | undefined;
+  readonly #expiryMsOf: SessionRules['expiryMsOf'];
   #usageTimer: NodeJS.Timeout | undefined;
-  #broker: BrokerIdentity | undefined;
 
   constructor(options: MqttPersistenceOptions) {
     const { tables, matchesForm, quotas = unlimited, clocks = trusted(systemClock), log } = options;
@@ -70,6 +69,7 @@ export class MqttPersistence implements MqttSessions {
     this.#tables = tables;
     this.#clocks = clocks;
     this.#log = log;
+    this.#expiryMsOf = expiryMsOf;
     this.#writes = new MqttWrites(tables);
     this.#usage = new MqttUsage(quotas);
     this.#sessions = new StoredSessions(this.#writes, { matchesForm, mayReceive, isInUse, expiryMsOf }, this.#usage);
@@ -83,10 +83,6 @@ export class MqttPersistence implements MqttSessions {
     this.#wills = new MqttWills(parts);
     this.#retained = new MqttRetained(parts);
     this.#expiry = new MqttExpiry({ sessions: this.#sessions, clock: clocks, log });
-  }
-
-  get broker(): BrokerIdentity | undefined {
-    return this.#broker;
   }
 
   /** Number of messages not kept because a session or the retained messages were full. */
@@ -160,15 +156,15 @@ export class MqttPersistence implements MqttSessions {
    * Makes the persistent session of this client id the user's own.
    * @throws Refusal `exists` when it is another user's, `busy` when there are too many sessions.
    */
-  async claimSession(clientId: string, user: UserKey): Promise<void> {
+  async claimSession(clientId: string, user: UserKey, expiryS?: number): Promise<void> {
     const learned = this.#usage.learn(user);
     if (learned !== undefined) await learned;
-    await this.#sessions.claim(clientId, user);
+    await this.#sessions.claim(clientId, user, expiryS);
   }
 
   /** Stores the time at which the client of a persistent session went away. */
-  leaveSession(clientId: string): void {
-    this.#sessions.leave(clientId, this.#clocks.forExpiry.now());
+  leaveSession(clientId: string, expiryS?: number): void {
+    this.#sessions.leave(clientId, this.#clocks.forExpiry.now(), expiryS);
   }
 
   /** Removes all that is stored of a session [MQTT-3.1.2-6]. */
@@ -187,6 +183,11 @@ export class MqttPersistence implements MqttSessions {
 
   noteRetainedRemoved(count: number): void {
     this.#retained.size -= count;
+  }
+
+  /** How long a session of this user may be kept after its client has gone. */
+  expiryMsMaxOf(user: UserKey): number | undefined {
+    return this.#expiryMsOf(user);
   }
 
   /** Bytes that the user's quota allows for sessions. */
@@ -213,23 +214,26 @@ export class MqttPersistence implements MqttSessions {
     return this.#sessions.hasCapacityFor(clientId, filter);
   }
 
-  // --- What aedes calls ---------------------------------------------------------------------------------------
+  // --- What connections and their packets ask for -------------------------------------------------------------
 
   /**
    * Loads what is stored. The broker's id is new at every start: a will under another id was not sent. Message numbers
    * continue after the stored ones, whatever the broker's id.
    */
   async setup(broker: BrokerIdentity): Promise<void> {
-    this.#broker = broker;
     await this.#tables.start(broker.id);
-    const loaded = await this.#sessions.load(this.#tables, broker.clients ?? {}, this.#clocks.forExpiry.now());
+    const loaded = await this.#sessions.load(
+      this.#tables,
+      broker.connectionOf ?? (() => undefined),
+      this.#clocks.forExpiry.now(),
+    );
     const { overlong, overQuotaCount: overQuota } = loaded;
     if (overlong + overQuota > 0) {
       this.#log?.warn({ overlong, overQuota }, 'subscriptions of stored MQTT sessions beyond the limits were removed');
     }
     await this.#outgoing.start(broker);
     await this.#wills.start(broker);
-    await this.#retained.start(broker);
+    await this.#retained.start();
     this.#expiry.start();
   }
 
@@ -297,7 +301,7 @@ export class MqttPersistence implements MqttSessions {
     return this.#sessions.subscriptions.count();
   }
 
-  /** aedes calls this when a clean session connects; the earlier session is removed completely. */
+  /** A client connects that begins anew: the earlier session is removed completely. */
   cleanSubscriptions(client: PacketClient): Promise<void> {
     return this.#sessions.end(client.id);
   }
@@ -318,7 +322,7 @@ export class MqttPersistence implements MqttSessions {
     return this.#outgoing.update(client, packet);
   }
 
-  outgoingClearMessageId(client: PacketClient, packet: StoredPacket): Promise<StoredPacket | undefined> {
+  outgoingClearMessageId(client: PacketClient, packet: StoredPacket): Promise<void> {
     return this.#outgoing.clear(client, packet);
   }
 

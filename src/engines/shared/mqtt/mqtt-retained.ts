@@ -4,7 +4,7 @@
 
 import { QlobberTrue } from 'qlobber';
 import { limits } from '../../../config/limits.ts';
-import type { BrokerIdentity, RetainedCapacity, StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
+import type { RetainedCapacity, StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { filterGrammar } from './mqtt-filter-index.ts';
 import { packetColumns, packetFields } from './mqtt-packet.ts';
@@ -23,8 +23,6 @@ export class MqttRetained {
   readonly #writes: MqttWrites;
   readonly #reads: MqttReads;
   readonly #matchesForm: (filter: string, topic: string) => boolean;
-  #broker: BrokerIdentity = { id: '', counter: 0 };
-  #lastNumber = 0;
   /** Number of topics with a retained message, including pending writes. */
   size = 0;
   /** Number of messages not retained because of a bound. */
@@ -45,14 +43,12 @@ export class MqttRetained {
     this.#matchesForm = parts.matchesForm;
   }
 
-  async start(broker: BrokerIdentity): Promise<void> {
-    this.#broker = broker;
+  async start(): Promise<void> {
     this.size = await this.#reads.retainedCount();
   }
 
   /** Stores the message as its topic's retained one; an empty payload removes that [MQTT-3.3.1-10]. */
   async store(packet: StoredPacket): Promise<void> {
-    this.#renumber(packet);
     const { user, topic = '', qos = 0 } = packet;
     const isRemoval = packet.payload === undefined || packet.payload.length === 0;
     // Where the engine has to ask, a removal waits as well: changes of a topic are stored in the order of the calls.
@@ -150,14 +146,6 @@ export class MqttRetained {
       if (this.#writes.closed) return;
       yield topics.filter(takes);
     }
-  }
-
-  /** As mqtt-outgoing.ts does: a message that waited for its commit must not be taken for a repeat. */
-  #renumber(packet: StoredPacket): void {
-    const number = packet.brokerCounter ?? 0;
-    if (number === 0 || number > this.#broker.counter) return;
-    packet.brokerId = `${this.#broker.id}/retained`;
-    packet.brokerCounter = ++this.#lastNumber;
   }
 }
 

@@ -36,7 +36,6 @@ export class MqttRuns {
   readonly #data: MqttData;
   #tables: MqttTables | undefined;
   #runs = 0;
-  readonly #stops: (() => Promise<void>)[] = [];
 
   constructor(data: MqttData) {
     this.#data = data;
@@ -44,9 +43,11 @@ export class MqttRuns {
 
   /** Ends the present run without telling its persistence, and starts the next. */
   async start(rules: Rules = {}): Promise<Run> {
-    const persistence = await this.open(rules);
+    await this.#stop();
+    this.#tables = await this.#data.open();
+    const persistence = new MqttPersistence({ tables: this.#tables, matchesForm: () => true, ...rules });
     this.#runs += 1;
-    await persistence.setup({ id: `run-${this.#runs}`, counter: 0 });
+    await persistence.setup({ id: `run-${this.#runs}` });
     const data = this.#data;
     return {
       persistence,
@@ -56,25 +57,12 @@ export class MqttRuns {
     };
   }
 
-  /** The same, for a broker that sets up the persistence itself. */
-  async open(rules: Rules = {}): Promise<MqttPersistence> {
-    await this.#stop();
-    this.#tables = await this.#data.open();
-    return new MqttPersistence({ tables: this.#tables, matchesForm: () => true, ...rules });
-  }
-
-  /** Registers a step for the end of the present run, before its store is closed. */
-  beforeStop(stop: () => Promise<void>): void {
-    this.#stops.push(stop);
-  }
-
   async remove(): Promise<void> {
     await this.#stop();
     await this.#data.remove();
   }
 
   async #stop(): Promise<void> {
-    for (const stop of this.#stops.splice(0)) await stop();
     if (this.#tables !== undefined) await this.#data.close();
     this.#tables = undefined;
   }

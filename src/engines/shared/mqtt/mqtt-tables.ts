@@ -22,6 +22,8 @@ export interface SessionChange {
   readonly clientId: string;
   readonly user: UserKey | null;
   readonly awayMs: number | null;
+  /** Seconds for which it is kept after its connection, as its client asked. */
+  readonly expiryS: number | null;
 }
 
 /** A message is stored once, and for each session that waits for it, with the QoS in which that gets it. */

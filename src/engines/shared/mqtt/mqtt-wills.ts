@@ -12,7 +12,7 @@ import type { MqttWrites } from './mqtt-writes.ts';
 export class MqttWills {
   readonly #writes: MqttWrites;
   readonly #reads: MqttReads;
-  #broker: BrokerIdentity = { id: '', counter: 0 };
+  #broker: BrokerIdentity = { id: '' };
   readonly #usage: MqttUsage;
   /** By client: the user and bytes of its will in this run. A client without an entry has nothing to delete. */
   readonly #clients = new Map<string, { readonly user: UserKey | undefined; readonly bytes: number }>();
@@ -30,7 +30,7 @@ export class MqttWills {
   }
 
   async put(client: PacketClient, will: StoredPacket): Promise<void> {
-    // The broker expects these fields on the will.
+    // By these it is deleted when it has been published.
     will.brokerId = this.#broker.id;
     will.clientId = client.id;
     const { user, qos = 0, retain = false } = will;

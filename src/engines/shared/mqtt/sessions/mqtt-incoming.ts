@@ -2,6 +2,7 @@
 // session live in memory until the connection ends. Bounded by limits.inflightMax, and in bytes by the quota of the
 // session's user (I4).
 
+import { Refusal } from '../../../../base/refusal.ts';
 import { limits } from '../../../../config/limits.ts';
 import type { PacketClient, StoredPacket } from '../../../../domain/ports/mqtt-sessions.ts';
 import { packetColumns, packetFields } from '../mqtt-packet.ts';
@@ -35,7 +36,7 @@ export class MqttIncoming {
     this.#usage = parts.usage;
   }
 
-  /** @throws Error when too many messages await PUBREL, or they exceed the quota. */
+  /** @throws Refusal `too-many` when too many messages await PUBREL, `quota` when they exceed the quota. */
   async store(client: PacketClient, packet: StoredPacket): Promise<void> {
     const id = packetIdOf(packet);
     if (client.clean === true) {
@@ -48,7 +49,7 @@ export class MqttIncoming {
     assertCapacity(session.incoming);
     const bytes = messageCost(packet);
     if (!this.#usage.takeBytes(session, bytes))
-      throw new Error('The messages of QoS 2 under way take more than the quota of MQTT sessions.');
+      throw new Refusal('quota', 'The messages of QoS 2 under way take more than the quota of MQTT sessions.');
     this.#forget(session, id);
     const { qos = 0, retain = false } = packet;
     const row = { session: session.key, packetId: id, qos, retain };
@@ -114,6 +115,6 @@ function packetIdOf(packet: StoredPacket): number {
 
 function assertCapacity<T extends { readonly size: number }>(awaiting: T): T {
   if (awaiting.size >= limits.inflightMax)
-    throw new Error(`${limits.inflightMax} QoS 2 messages await PUBREL already.`);
+    throw new Refusal('too-many', `${limits.inflightMax} QoS 2 messages await PUBREL already.`);
   return awaiting;
 }

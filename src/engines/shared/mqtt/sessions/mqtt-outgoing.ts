@@ -23,7 +23,7 @@ export class MqttOutgoing {
   readonly #reads: MqttReads;
   readonly #sessions: StoredSessions;
   readonly #usage: MqttUsage;
-  #broker: BrokerIdentity = { id: '', counter: 0 };
+  #broker: BrokerIdentity = { id: '' };
   #lastMessage = 0;
   #lastPassing = 0;
   #committedMessage = 0;
@@ -112,26 +112,20 @@ export class MqttOutgoing {
 
   /**
    * Removes the message acknowledged under this packet id; without a packet id, a message that may not be delivered.
-   * @returns the message, where the broker asks for it.
    */
-  async clear(client: PacketClient, packet: StoredPacket): Promise<StoredPacket | undefined> {
+  async clear(client: PacketClient, packet: StoredPacket): Promise<void> {
     const session = this.#sessions.find(client.id);
-    if (session === undefined) return undefined;
+    if (session === undefined) return;
     const packetId = packet.messageId ?? undefined;
     if (packetId === undefined) return this.#clearUnsent(session, packet);
     const sent = session.sent.get(packetId);
-    if (sent === undefined) return undefined;
+    if (sent === undefined) return;
     session.removeSent(packetId);
-    const { listenerCount } = this.#broker;
-    const wanted = listenerCount === undefined || listenerCount.call(this.#broker, 'ack') > 0;
     try {
-      const row = wanted ? await this.#reads.queued(session.key, sent.message) : undefined;
-      const cleared = row && this.#packetOf(row, packetId);
       const [gone = 0] = await this.#writes.finish([
         { kind: 'acknowledged', session: session.key, message: sent.message },
       ]);
       this.#releaseCapacity(session, gone, sent.bytes);
-      return cleared;
     } catch (error) {
       if (!session.sent.has(packetId)) session.putSent(packetId, sent);
       throw error;
@@ -190,12 +184,11 @@ export class MqttOutgoing {
   }
 
   /**
-   * The message's key in the table. Keeps a number that this broker has not used yet, unless it or a higher one is
-   * already stored.
+   * The message's key in the table. Keeps the number that it has, unless it or a higher one is already stored.
    */
   #numberOf(packet: StoredPacket, way: 'routed' | 'direct'): number {
     const number = packet.brokerCounter ?? 0;
-    if (number > this.#broker.counter && number > this.#lastMessage) {
+    if (number > this.#lastMessage) {
       this.#lastMessage = number;
       return number;
     }
@@ -204,10 +197,9 @@ export class MqttOutgoing {
   }
 
   /**
-   * aedes identifies messages by broker id and number, and treats a message as a repeat when one with a higher number of
-   * the same broker id has reached the client before. A message that waits for its commit is overtaken by others and
-   * would thus be lost. Therefore it gets a new number under another broker id, whose numbers rise in the order of
-   * commits. For a stored message this is its key in the tables, which is never used again.
+   * Gives the message its number, which rises in the order of commits and says which of the messages that come while a
+   * session's queue is replayed it has got by that (forwarding.ts). For a stored message this is its key in the tables, which
+   * is never used again; one that is not stored is numbered apart.
    */
   #renumber(packet: StoredPacket, way: 'routed' | 'direct' | 'passing', number: number): void {
     packet.brokerId = `${this.#broker.id}/${way}`;
@@ -256,12 +248,8 @@ export class MqttOutgoing {
     return sent.released;
   }
 
-  /**
-   * aedes calls this where the client may not have the message, but also for each further subscription that matches it.
-   * In that case the first one's delivery is under way and begins in the next turn of the event loop, so a message that
-   * has been given a packet id by then is kept.
-   */
-  async #clearUnsent(session: StoredSession, packet: StoredPacket): Promise<undefined> {
+  /** The client may not have the message. One that has been given a packet id meanwhile is kept. */
+  async #clearUnsent(session: StoredSession, packet: StoredPacket): Promise<void> {
     const message = this.#keyOf(packet);
     if (message === undefined) return;
     await nextTurn();

@@ -27,12 +27,13 @@ export class StoredSession {
   user: UserKey | undefined;
   /** When its client went away, in milliseconds since 1970 UTC; undefined while it is connected. */
   awayMs: number | undefined;
+  /** Seconds for which it is kept after that, as its client asked; undefined: as long as its user may have it. */
+  expiryS: number | undefined;
   /** True when its row is on disk; until then each write inserts the row first. */
   stored: boolean;
   /** True once the session was ended: bytes still under way are charged to nobody. */
   ended = false;
-  /** The SUBSCRIBE packet being stored, and the promise of that write. */
-  subscribed: readonly Subscription[] | undefined;
+  /** The write of the last SUBSCRIBE packet, while it is under way. */
   subscribing: Promise<void> | undefined;
   /** Rows in its queue, including pending writes, and their bytes charged to the quota. */
   queued = 0;
@@ -51,6 +52,7 @@ export class StoredSession {
     options: {
       readonly user?: UserKey | undefined;
       readonly awayMs?: number | undefined;
+      readonly expiryS?: number | undefined;
       readonly stored?: boolean;
     } = {},
   ) {
@@ -58,6 +60,7 @@ export class StoredSession {
     this.clientId = clientId;
     this.user = options.user;
     this.awayMs = options.awayMs;
+    this.expiryS = options.expiryS;
     this.stored = options.stored ?? false;
   }
 

@@ -6,11 +6,14 @@ import type { StoredSession } from './mqtt-session.ts';
 /** Changes that store the sessions that have no row yet. */
 export function rowsOf(sessions: Iterable<StoredSession>): MqttChange[] {
   const rows: MqttChange[] = [];
-  for (const { stored, key, clientId, user, awayMs } of sessions) {
-    if (stored) continue;
-    rows.push({ kind: 'session', session: key, clientId, user: user ?? null, awayMs: awayMs ?? null });
-  }
+  for (const session of sessions) if (!session.stored) rows.push(rowOf(session));
   return rows;
+}
+
+/** Stores the session, or replaces what is stored of it. */
+export function rowOf({ key, clientId, user, awayMs, expiryS }: StoredSession): MqttChange {
+  const row = { clientId, user: user ?? null, awayMs: awayMs ?? null, expiryS: expiryS ?? null };
+  return { kind: 'session', session: key, ...row };
 }
 
 /** Stores when the session's client went away. */

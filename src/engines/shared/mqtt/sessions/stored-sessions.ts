@@ -17,10 +17,10 @@ import type { MqttUsage } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
 import { inFlightBytesOf, isSame, optionsOf, StoredSession } from './mqtt-session.ts';
 import { MqttSubscriptions, type SubscriptionRules } from './mqtt-subscriptions.ts';
-import { putAway, putSubscription, rowsOf } from './session-changes.ts';
+import { putAway, putSubscription, rowOf, rowsOf } from './session-changes.ts';
 
-/** The broker's connections by client id. */
-export type BrokerClients = Readonly<Record<string, object>>;
+/** The connection that is signed in under a client id. */
+export type ConnectionOf = (clientId: string) => object | undefined;
 
 export interface SessionRules extends SubscriptionRules {
   /** Whether a client is connected or connecting under this id. */
@@ -38,7 +38,7 @@ export class StoredSessions {
   readonly subscriptions: MqttSubscriptions;
   /** Connections whose session was ended while they were open: packets they still send must not create it again. */
   readonly #ended = new WeakSet<object>();
-  #connections: BrokerClients = {};
+  #connectionOf: ConnectionOf = () => undefined;
   #lastKey = 0;
   #closed = false;
 
@@ -53,8 +53,8 @@ export class StoredSessions {
    * Loads the sessions and begins to delete rows of ended ones. Filters that are too long, or for which there is no
    * memory, are left out and removed; only earlier releases stored such filters.
    */
-  async load(tables: Pick<MqttTables, 'load'>, connections: BrokerClients, nowMs: number): Promise<LoadedSessions> {
-    this.#connections = connections;
+  async load(tables: Pick<MqttTables, 'load'>, connectionOf: ConnectionOf, nowMs: number): Promise<LoadedSessions> {
+    this.#connectionOf = connectionOf;
     const loaded = await tables.load({
       add: (session) => {
         this.#index(session);
@@ -86,8 +86,15 @@ export class StoredSessions {
     return this.#byClient.get(clientId);
   }
 
-  isExpired({ user, awayMs, clientId }: StoredSession, nowMs: number): boolean {
+  /** How long the session is kept after its client went away; undefined: for ever. */
+  expiryMsOf({ user, expiryS }: StoredSession): number | undefined {
     const expiryMs = this.#rules.expiryMsOf(user);
+    return expiryS === undefined ? expiryMs : Math.min(expiryS * 1_000, expiryMs ?? Number.POSITIVE_INFINITY);
+  }
+
+  isExpired(session: StoredSession, nowMs: number): boolean {
+    const { awayMs, clientId } = session;
+    const expiryMs = this.expiryMsOf(session);
     if (awayMs === undefined || expiryMs === undefined || nowMs - awayMs < expiryMs) return false;
     return !this.#rules.isInUse(clientId);
   }
@@ -152,7 +159,7 @@ export class StoredSessions {
     const session = this.#byClient.get(clientId);
     if (session === undefined || this.isExpired(session, nowMs)) return undefined;
     const { user, awayMs, queued, queuedBytes, notKept, filters } = session;
-    const expiryMs = this.#rules.expiryMsOf(user);
+    const expiryMs = this.expiryMsOf(session);
     return {
       user,
       awayMs,
@@ -178,18 +185,19 @@ export class StoredSessions {
    * Makes the session of this client id the user's own; creates it where there is none.
    * @throws Refusal `exists` when it is another user's, `busy` when there are too many.
    */
-  async claim(clientId: string, user: UserKey): Promise<void> {
+  async claim(clientId: string, user: UserKey, expiryS?: number): Promise<void> {
     const known = this.#byClient.get(clientId);
     if (known?.user !== undefined && known.user !== user) {
       throw new Refusal('exists', `The client id ${clientId} belongs to a session of somebody else.`);
     }
-    if (known?.stored && known.user === user) {
+    if (known?.stored && known.user === user && known.expiryS === expiryS) {
       this.#resume(known);
       return;
     }
     const session = known ?? this.getOrCreate(clientId, user);
     if (session.user !== user) this.#giveTo(session, user);
     session.awayMs = undefined;
+    session.expiryS = expiryS;
     session.stored = false;
     try {
       await this.write(session, []);
@@ -200,10 +208,15 @@ export class StoredSessions {
   }
 
   /** Called when the client has gone; the session's expiry begins. */
-  leave(clientId: string, nowMs: number): void {
+  leave(clientId: string, nowMs: number, expiryS?: number): void {
     const session = this.#byClient.get(clientId);
     if (session === undefined || session.awayMs !== undefined) return;
-    this.#beginAway(session, nowMs);
+    if (session.expiryS === expiryS) this.#beginAway(session, nowMs);
+    else {
+      session.awayMs = nowMs;
+      session.expiryS = expiryS;
+      if (session.stored) this.#writes.finish([rowOf(session)]).catch(() => {});
+    }
   }
 
   #beginAway(session: StoredSession, nowMs: number): void {
@@ -214,7 +227,7 @@ export class StoredSessions {
 
   /** Removes the session and everything stored for it. */
   async end(clientId: string): Promise<void> {
-    const connection = this.#connections[clientId];
+    const connection = this.#connectionOf(clientId);
     if (connection !== undefined) this.#ended.add(connection);
     const session = this.#byClient.get(clientId);
     if (session === undefined) return;
@@ -243,13 +256,10 @@ export class StoredSessions {
     return session.filters.size < limits.sessionFiltersMax && this.#usage.hasCapacityForFilter(session, filter);
   }
 
-  /** Stores subscriptions. A filter beyond the session's bound is left out; the broker has refused it before. */
+  /** Stores subscriptions. A filter beyond the session's bound is left out; it was refused before. */
   async subscribe(client: PacketClient, subscriptions: readonly Subscription[]): Promise<void> {
     if (this.#ended.has(client)) return;
     const session = this.getOrCreate(client.id);
-    // aedes calls this once for each filter of a packet, each time with all of them; the repeats wait for the first.
-    if (session.subscribed === subscriptions) return session.subscribing;
-    session.subscribed = subscriptions;
     const changed: { filter: string; before: SubscriptionOptions | undefined; now: SubscriptionOptions }[] = [];
     for (const subscription of subscriptions) {
       const { topic: filter } = subscription;
@@ -260,11 +270,9 @@ export class StoredSessions {
       changed.push({ filter, before, now });
     }
     if (changed.length === 0) {
-      // aedes makes those calls within the same microtask.
-      queueMicrotask(() => {
-        if (session.subscribed === subscriptions) session.subscribed = undefined;
-      });
-      return session.subscribing;
+      // The same may still be on its way to the disk.
+      await session.subscribing;
+      return;
     }
     const write = this.write(
       session,
@@ -281,7 +289,6 @@ export class StoredSessions {
       }
       throw error;
     } finally {
-      if (session.subscribed === subscriptions) session.subscribed = undefined;
       if (session.subscribing === write) session.subscribing = undefined;
     }
   }

@@ -1,0 +1,54 @@
+// What delivery hands to the router, and what it asks of it: the interface of router.ts towards delivery.ts.
+import type { SettingId } from '../../domain/devices/setting.ts';
+import type { UserKey } from '../../domain/users/user.ts';
+import type { Levels } from '../topics.ts';
+
+export interface OutgoingPublish {
+  readonly topic: string;
+  readonly payload: Buffer;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+  /** Key of the device or gateway: messages kept for a removed one are not delivered to a new one with the same id. */
+  readonly device?: number;
+  /** Key of the sensor or actuator, for the same reason. */
+  readonly part?: number;
+  /** The entry in the history of the actuator. */
+  readonly setting?: SettingId;
+  /** Levels of the topic that filters must name, because they are former ids. */
+  readonly exactLevels?: Levels;
+  /** The publisher, who is charged for a retained message. */
+  readonly user?: UserKey;
+  /** Whether a guest published it: it takes only a part of what may wait for a user. */
+  readonly isOfGuest?: boolean;
+  /** Of version 5: what the publisher said beside topic and payload, and when it may be delivered no more. */
+  readonly properties?: Buffer | undefined;
+  readonly expiresMs?: number | undefined;
+  /** The client that published it; undefined: the service, or it came over HTTP. */
+  readonly publisherId?: string | undefined;
+  /** Only changes the retained message; delivered to nobody. */
+  readonly isSilent?: boolean;
+}
+
+/** What decides, beside the topic, whether a message has recipients. */
+export interface MessageKind {
+  readonly qos: number;
+  readonly retain: boolean;
+  readonly user?: UserKey | undefined;
+  readonly exactLevels?: Levels | undefined;
+}
+
+/** What delivery needs of the router. */
+export interface PublishRouter {
+  /** False when there are no subscriptions at all. */
+  readonly isWatched: boolean;
+  /** Whether any connected client or stored session is to get a message on this topic, or it is retained. */
+  wants(topic: string, options: MessageKind): boolean;
+  /** How many subscriptions of connected clients match a topic, and name the levels that must be named. */
+  subscribersOf(topic: string, exactLevels?: Levels): number;
+  /** Messages handed to subscribers since the start: one message counts for each of its subscribers. */
+  readonly handedOut: number;
+  /** Routes the message; resolves when its subscribers have it, or it is queued for them. `flush` is owed then. */
+  route(message: OutgoingPublish): Promise<void>;
+  /** Writes to subscribers what was routed to them. */
+  flush(): void;
+}

@@ -1,0 +1,188 @@
+// Passes messages to their subscribers in one order, each stored before where that is needed, and knows which topics have
+// subscribers, so that nothing is done for a message that nobody receives. Forwarding decides who may have it (forwarding.ts).
+import { entryBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
+import { LruCache } from '../../base/memory/lru-cache.ts';
+import { limits } from '../../config/limits.ts';
+import type { MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
+import { remembered } from '../../domain/remembered.ts';
+import { keyOf, type Levels } from '../topics.ts';
+import type { LiveFilter } from './live-filter.ts';
+import type { MessageKind, OutgoingPublish, PublishRouter } from './publish-router.ts';
+import type { Recipients } from './recipients.ts';
+import { RoutedMessage } from './routed-message.ts';
+import type { SharedGroup } from './shared-delivery.ts';
+import { Subscribers } from './subscribers.ts';
+
+/** The part of the store that keeps messages before they are sent. */
+export type SessionMessageStore = Pick<
+  MqttSessions,
+  'storedFilters' | 'storeRetained' | 'hasSubscribers' | 'enqueueForSubscribers'
+>;
+
+/** Hands a message to its recipients; calls `done` when each has taken or dropped it. */
+export type HandOut = (message: RoutedMessage, recipients: Recipients, done: () => void) => void;
+
+/** A message that is sent after it is stored and after all messages that were routed before it. */
+interface QueuedMessage {
+  readonly message: RoutedMessage;
+  readonly isSilent: boolean;
+  /** Resolves when the message is stored; undefined where nothing has to be stored. */
+  readonly stored: Promise<unknown> | undefined;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface RouterParts {
+  readonly stored: SessionMessageStore;
+  readonly handOut: HandOut;
+  /** Writes what was handed out. */
+  readonly flush: () => void;
+}
+
+export class Router implements PublishRouter {
+  readonly #stored: SessionMessageStore;
+  readonly #handOut: HandOut;
+  readonly flush: () => void;
+  readonly #subscribers = new Subscribers();
+  /** How many subscriptions of connected clients match a topic; cleared with every change of a subscription. */
+  readonly #wanted = new LruCache<string, number>({
+    weightMax: limits.wantedTopicsCachedBytesMax,
+    pool: remembered,
+    entriesMax: limits.topicsCachedMax,
+    weigh: (_, topic) => entryBytes + textHeapBytes(topic),
+  });
+  #queue: QueuedMessage[] = [];
+  #advancing = false;
+  #isClosed = false;
+  handedOut = 0;
+
+  constructor(parts: RouterParts) {
+    this.#stored = parts.stored;
+    this.#handOut = parts.handOut;
+    this.flush = parts.flush;
+  }
+
+  get isWatched(): boolean {
+    return this.#subscribers.size > 0 || this.#stored.storedFilters > 0;
+  }
+
+  wants(topic: string, { qos, retain, user, exactLevels }: MessageKind): boolean {
+    // `hasSubscribers` includes the permission of the users, so that sessions that may not receive the message cost
+    // almost nothing.
+    return (
+      retain ||
+      this.subscribersOf(topic, exactLevels) > 0 ||
+      (qos > 0 && this.#stored.hasSubscribers({ topic, user, exactLevels }))
+    );
+  }
+
+  /**
+   * Routes a message: stores it where needed, then passes it to its subscribers. Messages leave in the order of the
+   * calls, so that none overtakes one that waits for the disk (I3). Resolves when the subscribers have it; callers wait
+   * for that, which bounds the queue (I4). They call `flush` after one or several messages, before they wait.
+   * @throws Refusal when it could not be stored; it has been sent nevertheless.
+   */
+  route(publish: OutgoingPublish): Promise<void> {
+    const message = new RoutedMessage(publish);
+    const stored = this.#store(message);
+    // `#advance` handles the error; this handler only prevents an unhandled rejection until then.
+    stored?.catch(() => {});
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ message, isSilent: publish.isSilent === true, stored, resolve, reject });
+      if (!this.#advancing) void this.#advance();
+    });
+  }
+
+  /** A connected client subscribes. */
+  add(live: LiveFilter): void {
+    this.#wanted.clear();
+    this.#subscribers.add(live);
+  }
+
+  /** It unsubscribes, or has gone. */
+  remove(live: LiveFilter): void {
+    this.#wanted.clear();
+    this.#subscribers.remove(live);
+  }
+
+  addGroup(group: SharedGroup): void {
+    this.#wanted.clear();
+    this.#subscribers.add(group);
+  }
+
+  removeGroup(group: SharedGroup): void {
+    this.#wanted.clear();
+    this.#subscribers.remove(group);
+  }
+
+  /** Nothing is handed out any more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  subscribersOf(topic: string, exactLevels?: Levels): number {
+    if (this.#subscribers.size === 0) return 0;
+    const key = keyOf(topic, exactLevels);
+    const known = this.#wanted.get(key);
+    if (known !== undefined) return known;
+    const { all, groups } = this.#subscribers.recipientsOf(topic, exactLevels);
+    const count = all.length + groups.length;
+    this.#wanted.set(key, count);
+    return count;
+  }
+
+  #store(message: RoutedMessage): Promise<unknown> | undefined {
+    // Both start at once, because message numbers must be given in the order of the queue.
+    const retained = message.retain ? this.#stored.storeRetained(message.toStore()) : undefined;
+    const queued = message.qos > 0 && this.#stored.storedFilters > 0 ? this.#enqueue(message) : undefined;
+    return retained !== undefined && queued !== undefined ? Promise.all([retained, queued]) : (retained ?? queued);
+  }
+
+  async #enqueue(message: RoutedMessage): Promise<void> {
+    // One microtask later, so that acknowledgements of the same commit come first.
+    await undefined;
+    const packet = message.toStore();
+    try {
+      await this.#stored.enqueueForSubscribers(packet);
+    } finally {
+      message.brokerId = packet.brokerId;
+      message.brokerCounter = packet.brokerCounter;
+    }
+  }
+
+  async #advance(): Promise<void> {
+    this.#advancing = true;
+    let hasWaited = false;
+    while (this.#queue.length > 0) {
+      const messages = this.#queue;
+      this.#queue = [];
+      for (const { message, isSilent, stored, resolve, reject } of messages) {
+        if (stored !== undefined) {
+          this.flush();
+          hasWaited = true;
+        }
+        const fault = stored && (await faultOf(stored));
+        const done = () => (fault === undefined ? resolve() : reject(fault));
+        if (isSilent) done();
+        else if (this.#isClosed) reject(new Error('The MQTT server is closed.'));
+        else this.#emit(message, done);
+      }
+    }
+    this.#advancing = false;
+    // Otherwise whoever routed the messages is still there to do it.
+    if (hasWaited) this.flush();
+  }
+
+  #emit(message: RoutedMessage, done: () => void): void {
+    const recipients = this.#subscribers.recipientsOf(message.topic, message.exactLevels);
+    this.handedOut += recipients.all.length + recipients.groups.length;
+    this.#handOut(message, recipients, done);
+  }
+}
+
+function faultOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}

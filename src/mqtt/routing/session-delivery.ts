@@ -1,0 +1,197 @@
+// The longer way of a message to one session: retained messages, those that are also stored for it, and whatever comes
+// while such are on their way. Its packet id is stored before it is written, so that a repeat after a crash is recognised;
+// a client that does not read, or acknowledge, holds up its own messages alone. Also replays what waited for a session.
+import type { StoredPacket } from '../../domain/ports/mqtt-sessions.ts';
+import type { Match } from '../access.ts';
+import { acknowledgement } from '../protocol/answers.ts';
+import { packetTypes } from '../protocol/packet-types.ts';
+import { type PublishForm, PublishForms, packetBytesOf, patched } from '../protocol/publish-forms.ts';
+import type { Client } from '../session/client.ts';
+import type { ClientSession, QoS, Sessions } from '../sessions.ts';
+import type { StoredMessages } from '../stored-messages.ts';
+import { type Delivered, secondsLeft } from './delivered.ts';
+import type { Forwarding } from './forwarding.ts';
+import type { SharedSubscriptions } from './shared-subscriptions.ts';
+
+export interface SessionDeliveryParts {
+  readonly sessions: Sessions;
+  readonly messages: StoredMessages;
+  readonly forwarding: Forwarding;
+  /** The clock by which messages expire. */
+  readonly nowMs: () => number;
+  readonly shared: () => SharedSubscriptions;
+  readonly counts: { encoded: number };
+}
+
+/** A message as it is kept in the store: with the packet id under which it is sent. */
+type Sent = Delivered & { cmd: 'publish'; dup: boolean; messageId?: number | undefined };
+
+export class SessionDelivery {
+  readonly #parts: SessionDeliveryParts;
+
+  constructor(parts: SessionDeliveryParts) {
+    this.#parts = parts;
+  }
+
+  /** Sends a message, unless the session may not have it; calls `done` when nobody has to wait for it any more. */
+  deliver(session: ClientSession, message: Delivered, done: () => void): void {
+    session.onLongWay += 1;
+    const ended = () => {
+      session.onLongWay -= 1;
+      done();
+    };
+    const { client } = session;
+    const forwarded = this.#parts.forwarding.judge(session, message);
+    if (forwarded === 'denied') {
+      this.#forget(client, message);
+      this.#refused(message);
+    }
+    // In a later turn of the event loop, so that messages to many sessions do not come on top of each other.
+    if (forwarded === 'held' || forwarded === 'denied') setImmediate(ended);
+    else setImmediate(() => this.#send(session, message, { match: forwarded, ended }));
+  }
+
+  /** Sends what waits for the session; resolves when it has been sent, or the connection has closed. */
+  async replay(client: Client): Promise<void> {
+    for await (const packet of this.#parts.messages.outgoing(client)) {
+      if (client.closed) return;
+      if (packet.cmd === 'pubrel') await this.#replayRelease(client, packet);
+      else await this.#replayMessage(client, sentOf(packet, this.#parts.sessions.of(client)));
+    }
+  }
+
+  async #replayRelease(client: Client, packet: StoredPacket): Promise<void> {
+    const messageId = packet.messageId ?? client.takeId();
+    await this.#parts.messages.update(client, { ...packet, messageId });
+    await client.send(acknowledgement(packetTypes.pubrel, messageId, client.version));
+  }
+
+  async #replayMessage(client: Client, packet: Sent): Promise<void> {
+    await roomFor(client, packet.qos);
+    if (client.closed) return;
+    packet.messageId ??= client.takeId();
+    await this.#parts.messages.update(client, packet);
+    const session = this.#parts.sessions.of(client);
+    const forwarded = session && this.#parts.forwarding.judge(session, packet);
+    const match = typeof forwarded === 'string' ? undefined : forwarded;
+    // Room was kept for it as it is stored.
+    if (packet.qos > 0 && (match === undefined || match.qos === 0)) client.v5?.window.giveBack();
+    const isSent = match !== undefined && (await this.#write(client, packet, match));
+    if (!isSent) await this.#parts.messages.clear(client, packet);
+  }
+
+  #refused({ shared }: Delivered): void {
+    if (typeof shared === 'object') this.#parts.shared().refused(shared);
+  }
+
+  /** A kept session has the message stored: it must not come again. */
+  #forget(client: Client, message: Delivered): void {
+    if (client.clean) return;
+    this.#parts.messages.clear(client, message).catch(() => {});
+  }
+
+  /** Sends the message when the client may have one more that it has not acknowledged; `ended` is called at once then. */
+  #send(
+    session: ClientSession,
+    message: Delivered,
+    { match, ended }: { readonly match: Match; readonly ended: () => void },
+  ): void {
+    const { client } = session;
+    const { v5 } = client;
+    // Of a group, the fewest unacknowledged messages choose who gets the next.
+    if (v5 === undefined || match.qos === 0) {
+      void this.#sendNow(client, message, match).then(ended);
+      return;
+    }
+    const isWaiting = !v5.window.isOpen;
+    const { topic, payload } = message;
+    const mayWait = v5.window.run(topic.length + payload.length, () => {
+      void this.#sendNow(client, message, match).then(isWaiting ? undefined : ended);
+    });
+    if (isWaiting) ended();
+    if (!mayWait) this.#parts.forwarding.cut(session);
+  }
+
+  async #sendNow(client: Client, message: Delivered, match: Match): Promise<void> {
+    const packet: Sent = { ...message, cmd: 'publish', qos: match.qos, dup: false };
+    if (match.qos > 0) packet.messageId = client.takeId();
+    try {
+      // Retained messages are not stored for the session.
+      const isStored = match.qos > 0 && !client.clean && !message.retain;
+      if (isStored) await this.#parts.messages.update(client, packet);
+      if (await this.#write(client, packet, match)) return;
+      this.#refused(message);
+      if (isStored) await this.#parts.messages.clear(client, packet);
+    } catch (error) {
+      client.fail(error as Error);
+    }
+  }
+
+  /** False where the client may not have it any more: it has expired, or is larger than the client takes. */
+  async #write(client: Client, packet: Sent, match: Match): Promise<boolean> {
+    const { v5 } = client;
+    const { messageId = 0, dup: isDup } = packet;
+    const { qos } = match;
+    const expiryS = secondsLeft(packet.expiresMs, this.#parts.nowMs);
+    const { shared } = packet;
+    const isKept = typeof shared === 'object' ? this.#parts.shared().mayHave(shared) : true;
+    const form = expiryS === 0 || !isKept ? undefined : this.#formOf(client, packet, { match, expiryS });
+    if (form === undefined) {
+      if (qos > 0) v5?.window.giveBack();
+      return false;
+    }
+    if (qos > 0) v5?.window.take(messageId);
+    if (qos > 0 && typeof shared === 'object') this.#parts.shared().sent(client, shared, messageId);
+    const head = client.send(patched(form, { packetId: messageId, isDup }));
+    const written = form.tail === undefined ? head : (client.send(form.tail) ?? head);
+    await written;
+    return true;
+  }
+
+  /** Undefined where the client takes no packet so large [MQTT-3.1.2-24]. */
+  #formOf(
+    client: Client,
+    packet: Sent,
+    { match, expiryS }: { readonly match: Match; readonly expiryS: number | undefined },
+  ): PublishForm | undefined {
+    this.#parts.counts.encoded += 1;
+    const { v5, version } = client;
+    const { topic, payload, properties, retain } = packet;
+    const forms = new PublishForms({ topic, payload, expiryS, ...(properties && { properties }) });
+    if (v5 === undefined) return forms.of(version, match.qos, retain);
+    const isRetain = retain || (packet.publishedRetain === true && match.retainAsPublished);
+    const subscriptionIds = packet.identifiers ?? match.identifiers;
+    const plain = forms.ofReceiver(match.qos, isRetain, { subscriptionIds });
+    const { packetBytesMax = Number.POSITIVE_INFINITY } = v5.options;
+    if (packetBytesOf(plain) > packetBytesMax) return undefined;
+    const alias = v5.outbound.aliasOf(topic);
+    return alias === undefined ? plain : forms.ofReceiver(match.qos, isRetain, { subscriptionIds, alias });
+  }
+}
+
+function sentOf(stored: StoredPacket, session: ClientSession | undefined): Sent {
+  const { properties, ofGroup, ...packet } = stored as Sent & { readonly ofGroup?: string };
+  const payload = bufferOf(packet.payload);
+  return {
+    ...packet,
+    ...{ payload, retain: false, isNew: false },
+    ...(ofGroup === undefined ? {} : { shared: 'not-kept' as const, identifiers: identifiersOf(session, ofGroup) }),
+    ...(properties === undefined ? {} : { properties: bufferOf(properties) }),
+  };
+}
+
+function identifiersOf(session: ClientSession | undefined, filter: string): readonly number[] {
+  const identifier = session?.filters.get(filter)?.options.identifier;
+  return identifier === undefined ? [] : [identifier];
+}
+
+function bufferOf(bytes: string | Uint8Array): Buffer {
+  if (typeof bytes === 'string') return Buffer.from(bytes);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Resolves when the client may be sent one more message of this QoS that it has not acknowledged; room is reserved then. */
+function roomFor({ v5 }: Client, qos: QoS): Promise<void> | undefined {
+  if (v5 === undefined || qos === 0) return undefined;
+  return new Promise((resolve) => v5.window.run(0, resolve));
+}

@@ -1,0 +1,38 @@
+// What shared subscriptions know: groups, their members, and the messages that these have. Used by shared-subscriptions.ts.
+import type { StoredPacket } from '../../domain/ports/mqtt-sessions.ts';
+import type { UserKey } from '../../domain/users/user.ts';
+import type { LiveFilter } from './live-filter.ts';
+import type { RoutedMessage } from './routed-message.ts';
+
+/** A group as the tree of filters has it. */
+export class SharedGroup {
+  readonly key: string;
+  /** Without `$share` and the group's name. */
+  readonly filter: string;
+
+  constructor(key: string, filter: string) {
+    this.key = key;
+    this.filter = filter;
+  }
+}
+
+/** A session in a group. */
+export interface Member {
+  readonly group: SharedGroup;
+  readonly clientId: string;
+  readonly user: UserKey;
+  /** The whole text of its filter. */
+  readonly text: string;
+  /** Undefined while its client is away; then the session is kept. */
+  live: LiveFilter | undefined;
+}
+
+/** A message that a member has. */
+export interface SharedDelivery {
+  readonly member: Member;
+  readonly message: RoutedMessage;
+  /** The packet id under which it was sent. */
+  messageId: number | undefined;
+  /** By which it is stored for the member's session. */
+  stored: StoredPacket | undefined;
+}

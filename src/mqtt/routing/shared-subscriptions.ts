@@ -1,0 +1,277 @@
+// Shared subscriptions, `$share/{group}/{filter}` [4.8.2]: each message goes to one member of a group, connected ones first.
+// A group is of one user: the same name is another group for others. What a member has not acknowledged when it leaves goes to
+// others; what goes to a session that is kept is stored for it, so that it outlives the service. Who chooses is shared-groups.ts.
+import type { MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
+import type { UserKey } from '../../domain/users/user.ts';
+import type { Access } from '../access.ts';
+import type { Client } from '../session/client.ts';
+import type { ClientSession, QoS, Sessions } from '../sessions.ts';
+import type { Delivered } from './delivered.ts';
+import type { LongerWay } from './forwarding.ts';
+import type { LiveFilter } from './live-filter.ts';
+import type { RoutedMessage } from './routed-message.ts';
+import { type Member, type SharedDelivery, SharedGroup } from './shared-delivery.ts';
+import { SharedGroups } from './shared-groups.ts';
+
+export interface SharedSubscriptionsParts {
+  readonly sessions: Sessions;
+  readonly access: Access;
+  readonly stored: Pick<MqttSessions, 'sessionIds' | 'findSession' | 'outgoingEnqueue' | 'outgoingClearMessageId'>;
+  readonly delivery: LongerWay;
+  /** Adds a group to the tree of filters, or takes it out. */
+  readonly tree: { addGroup(group: SharedGroup): void; removeGroup(group: SharedGroup): void };
+}
+
+const prefix = '$share/';
+
+/** The name of the group and the filter; undefined where the filter is not shared. */
+export function sharedPartsOf(text: string): { readonly name: string; readonly filter: string } | undefined {
+  if (!text.startsWith(prefix)) return undefined;
+  const end = text.indexOf('/', prefix.length);
+  return end < 0 ? undefined : { name: text.slice(prefix.length, end), filter: text.slice(end + 1) };
+}
+
+export class SharedSubscriptions {
+  readonly #parts: SharedSubscriptionsParts;
+  readonly #groups = new SharedGroups<Member, RoutedMessage>();
+  readonly #byKey = new Map<string, { readonly group: SharedGroup; readonly members: Map<string, Member> }>();
+  /** What members have of QoS 1 and 2, by member and message. */
+  readonly #deliveries = new Map<Member, Map<RoutedMessage, SharedDelivery>>();
+  /** What connections were sent, by packet id. */
+  readonly #sent = new WeakMap<Client, Map<number, SharedDelivery>>();
+
+  constructor(parts: SharedSubscriptionsParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes up the members whose sessions were stored. */
+  start(): void {
+    const { stored } = this.#parts;
+    for (const clientId of stored.sessionIds()) {
+      const facts = stored.findSession(clientId);
+      if (facts?.user === undefined) continue;
+      for (const text of facts.filters.keys()) this.#join({ clientId, user: facts.user, text, owner: `${facts.user}` });
+    }
+  }
+
+  /** A client subscribes, or comes back. False where there may be no more groups or members. */
+  add(session: ClientSession, live: LiveFilter): boolean {
+    const { actor, clientId } = session;
+    // All guests are one user, but not one person.
+    const owner = actor.guest ? actor.caller.key : `${actor.key}`;
+    const member = this.#join({ clientId, user: actor.key, text: live.filter, owner });
+    if (member === undefined) return false;
+    // What waited for it is sent to it from its stored session.
+    for (const delivery of this.#deliveries.get(member)?.values() ?? []) this.#settle(delivery);
+    member.live = live;
+    return true;
+  }
+
+  /** A client unsubscribes. */
+  remove(live: LiveFilter): void {
+    const member = this.#memberOf(live);
+    if (member !== undefined) this.#leave(member);
+  }
+
+  /** The client of a shared filter has gone; its session may be kept. */
+  gone(live: LiveFilter): void {
+    const member = this.#memberOf(live);
+    if (member === undefined || member.live !== live) return;
+    member.live = undefined;
+    if (live.client.clean || live.client.v5?.sessionExpiryS === 0) this.#leave(member);
+    else
+      this.#move(
+        member,
+        this.#groups.release(member.group.key, member, (other) => isConnected(other)),
+      );
+  }
+
+  /** Hands a message to one member of a group. */
+  give(group: SharedGroup, message: RoutedMessage): void {
+    const mayGet = (member: Member) => this.#mayGet(member, message);
+    const { key } = group;
+    const member =
+      this.#groups.give(key, message, message.qos, (one) => isConnected(one) && mayGet(one)) ??
+      (message.qos > 0 ? this.#groups.give(key, message, message.qos, mayGet) : undefined);
+    if (member !== undefined) this.#hand(member, message);
+  }
+
+  /** A message was written to the member under this packet id. */
+  sent(client: Client, delivery: SharedDelivery, messageId: number): void {
+    const { member, message } = delivery;
+    delivery.messageId = messageId;
+    this.#groups.sent(member.group.key, member, message);
+    const sent = this.#sent.get(client) ?? new Map<number, SharedDelivery>();
+    sent.set(messageId, delivery);
+    this.#sent.set(client, sent);
+  }
+
+  /** The client has acknowledged a message, which may be one of these. */
+  acknowledged(client: Client, messageId: number): void {
+    const sent = this.#sent.get(client);
+    const delivery = sent?.get(messageId);
+    if (sent === undefined || delivery === undefined) return;
+    sent.delete(messageId);
+    this.#settle(delivery);
+  }
+
+  /** The member may not have the message any more, or does not take it: somebody else gets it. */
+  refused({ member, message }: SharedDelivery): void {
+    this.#settle({ member, message });
+    const others = (other: Member) => other !== member && isConnected(other) && this.#mayGet(other, message);
+    const next = this.#groups.give(member.group.key, message, message.qos, others);
+    if (next !== undefined) this.#hand(next, message);
+  }
+
+  /** Whether the member's session may have the message now. */
+  mayHave({ member, message }: SharedDelivery): boolean {
+    return this.#mayGet(member, message);
+  }
+
+  #settle({ member, message }: Pick<SharedDelivery, 'member' | 'message'>): void {
+    this.#groups.settled(member.group.key, member, message);
+    const theirs = this.#deliveries.get(member);
+    theirs?.delete(message);
+    if (theirs?.size === 0) this.#deliveries.delete(member);
+  }
+
+  #hand(member: Member, message: RoutedMessage): void {
+    const { live } = member;
+    const qos = Math.min(message.qos, live?.qos ?? message.qos) as QoS;
+    if (qos === 0) {
+      this.#groups.settled(member.group.key, member, message);
+      if (live !== undefined) this.#send(live, { message, qos });
+      return;
+    }
+    const delivery: SharedDelivery = { member, message, messageId: undefined, stored: undefined };
+    const theirs = this.#deliveries.get(member) ?? new Map<RoutedMessage, SharedDelivery>();
+    theirs.set(message, delivery);
+    this.#deliveries.set(member, theirs);
+    if (live === undefined || !live.client.clean) void this.#store(delivery, qos);
+    else this.#send(live, { message, qos, delivery });
+  }
+
+  /** Stores the message for the member's session, and sends it if its client is there. */
+  async #store(delivery: SharedDelivery, qos: QoS): Promise<void> {
+    const { member, message } = delivery;
+    const packet = { ...message.toStore(), ofGroup: member.text };
+    delivery.stored = packet;
+    // A message that cannot be stored is sent all the same.
+    await this.#parts.stored.outgoingEnqueue({ clientId: member.clientId, qos }, packet).catch(() => {});
+    // It may have gone to somebody else meanwhile.
+    if (this.#deliveries.get(member)?.get(message) !== delivery) this.#forget(delivery);
+    else if (member.live !== undefined) this.#send(member.live, { message, qos, delivery });
+  }
+
+  #forget({ member, stored, messageId }: SharedDelivery): void {
+    if (stored === undefined) return;
+    const { brokerId, brokerCounter, topic, payload } = stored;
+    const packet = messageId === undefined ? { brokerId, brokerCounter, topic, payload } : { messageId };
+    this.#parts.stored.outgoingClearMessageId({ id: member.clientId }, packet).catch(() => {});
+  }
+
+  #send(
+    live: LiveFilter,
+    {
+      message,
+      qos,
+      delivery,
+    }: { readonly message: RoutedMessage; readonly qos: QoS; readonly delivery?: SharedDelivery },
+  ): void {
+    const session = this.#parts.sessions.of(live.client);
+    if (session === undefined) return;
+    const { topic, payload, properties, expiresMs, retain } = message;
+    const { identifier, retainAsPublished } = live.options;
+    const numbered = delivery?.stored ?? message;
+    const delivered: Delivered = {
+      ...{ topic, payload, qos, properties, expiresMs, retain: false, isNew: true },
+      ...{ brokerId: numbered.brokerId, brokerCounter: numbered.brokerCounter },
+      publishedRetain: retain && retainAsPublished,
+      identifiers: identifier === undefined ? [] : [identifier],
+      shared: delivery ?? 'not-kept',
+    };
+    this.#parts.delivery.deliver(session, delivered, nothing);
+  }
+
+  #mayGet(member: Member, message: RoutedMessage): boolean {
+    if (member.live === undefined) {
+      if (this.#isKept(member)) return this.#parts.access.mayKeep(member.user, message);
+      return false;
+    }
+    const session = this.#parts.sessions.of(member.live.client);
+    return session !== undefined && this.#parts.access.mayRead(session, message.topic);
+  }
+
+  /** Whether the session of a member that is away is still stored, with this filter. */
+  #isKept({ clientId, text, user }: Member): boolean {
+    const facts = this.#parts.stored.findSession(clientId);
+    return facts?.user === user && facts.filters.has(text);
+  }
+
+  #join(joining: {
+    readonly clientId: string;
+    readonly user: UserKey;
+    readonly text: string;
+    readonly owner: string;
+  }): Member | undefined {
+    const { clientId, user, text, owner } = joining;
+    const parts = sharedPartsOf(text);
+    if (parts === undefined) return undefined;
+    const key = `${owner}\0${parts.name}\0${parts.filter}`;
+    const known = this.#byKey.get(key);
+    const before = known?.members.get(clientId);
+    if (before !== undefined) return before;
+    const group = known?.group ?? new SharedGroup(key, parts.filter);
+    const member: Member = { group, clientId, user, text, live: undefined };
+    if (!this.#groups.join(key, member)) return undefined;
+    if (known === undefined) {
+      this.#byKey.set(key, { group, members: new Map([[clientId, member]]) });
+      this.#parts.tree.addGroup(group);
+    } else known.members.set(clientId, member);
+    return member;
+  }
+
+  #leave(member: Member): void {
+    const { group, clientId } = member;
+    const known = this.#byKey.get(group.key);
+    known?.members.delete(clientId);
+    if (known?.members.size === 0) {
+      this.#byKey.delete(group.key);
+      this.#parts.tree.removeGroup(group);
+    }
+    this.#move(
+      member,
+      this.#groups.leave(group.key, member, (other) => isConnected(other)),
+    );
+    this.#deliveries.delete(member);
+  }
+
+  /** Hands on what was moved from a member. */
+  #move(from: Member, moved: readonly { readonly message: RoutedMessage; readonly to: Member | undefined }[]): void {
+    const theirs = this.#deliveries.get(from);
+    for (const { message, to } of moved) {
+      if (to === undefined) continue;
+      const delivery = theirs?.get(message);
+      theirs?.delete(message);
+      if (delivery !== undefined) this.#forget(delivery);
+      if (this.#mayGet(to, message)) this.#hand(to, message);
+      else this.refused({ member: to, message, messageId: undefined, stored: undefined });
+    }
+  }
+
+  #memberOf(live: LiveFilter): Member | undefined {
+    const parts = sharedPartsOf(live.filter);
+    if (parts === undefined) return undefined;
+    const session = this.#parts.sessions.known(live.client);
+    if (session === undefined) return undefined;
+    const { actor } = session;
+    const owner = actor.guest ? actor.caller.key : `${actor.key}`;
+    return this.#byKey.get(`${owner}\0${parts.name}\0${parts.filter}`)?.members.get(live.client.id);
+  }
+}
+
+function isConnected({ live }: Member): boolean {
+  return live?.client.connackSent === true && !live.client.closed;
+}
+
+function nothing(): void {}
