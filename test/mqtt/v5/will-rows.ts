@@ -59,6 +59,15 @@ export const willRows: readonly ClauseRow[] = [
       assert.deepEqual(wordsOf(await listener.take(1)), ['gone']);
     },
   },
+  ...[0x80, 0x98].map((reasonCode) => ({
+    clauses: ['3.1.2-8', '3.1.2-10'],
+    what: `DISCONNECT with the error ${reasonCode.toString(16)} publishes it: only 0x00 takes it away`,
+    run: async (scene: Scene) => {
+      const listener = await scene.listener();
+      await (await connectWith(scene, {})).leave({ reasonCode });
+      assert.deepEqual(wordsOf(await listener.take(1)), ['gone']);
+    },
+  })),
   {
     clauses: ['3.1.2-8', '4.13.1-1'],
     what: 'a protocol error publishes the will',
