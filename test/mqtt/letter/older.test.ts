@@ -19,23 +19,27 @@ after(() => server.stop());
 const ways: readonly Way[] = ['in one piece', 'byte by byte', 'over WebSocket'];
 const ping = packet(0xc0);
 const pong = 'd000';
+const accepted = '20020000';
 const older = (flags: number, ...fields: Parameters<typeof packet> extends [number, ...infer Rest] ? Rest : never) =>
   connectOf({ name: 'MQIsdp', level: 3, flags }, ...fields);
 const hello = (clientId = 'older', flags = 0xc2) => older(flags, clientId, 'owner', password);
 
-/** All that is answered to the pieces, which have these answers and are alive still, or close the connection. */
+/** All that is answered to the pieces, which have these answers, and to a ping where they leave the connection open. */
 async function answersTo(way: Way, pieces: readonly Buffer[], answers: string): Promise<string> {
   const connection = await LetterConnection.open(server, way);
   for (const bytes of pieces) await connection.send(bytes);
   // An answer that waits for the disk may come behind that to a ping.
   await connection.received(answers.length / 2);
-  await connection.send(ping);
-  await connection.received(answers.length / 2 + 2);
-  await connection.cut();
+  if (answers.startsWith(accepted)) {
+    await connection.send(ping);
+    await connection.received(answers.length / 2 + pong.length / 2);
+    await connection.cut();
+  } else {
+    await connection.ended(answers);
+  }
   return connection.bytes.toString('hex');
 }
 
-const accepted = '20020000';
 const rows: readonly (readonly [section: string, what: string, pieces: readonly Buffer[], answers: string])[] = [
   ['3.1', 'a CONNECT', [hello()], accepted],
   ['3.1', 'a client id of 23 characters', [hello('x'.repeat(23))], accepted],

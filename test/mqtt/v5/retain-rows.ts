@@ -34,6 +34,7 @@ export const retainRows: readonly ClauseRow[] = [
     await client.publish({ topic: scene.topic(), payload: 'two', qos: 2, retain: true });
     await client.publish({ topic: scene.topic(), payload: 'nought', qos: 0, retain: true });
     await client.deliveries();
+    await scene.door.settle();
     const late = await scene.listener();
     assert.deepEqual(
       heard(await late.take(1)).map(({ payload, qos }) => [payload, qos]),

@@ -103,6 +103,18 @@ export class PacketClient {
     }
   }
 
+  /** The next so many packets that are none of a delivery to this client. */
+  async answers(count: number): Promise<Came[]> {
+    const answers: Came[] = [];
+    while (answers.length < count) {
+      const came = await this.#read();
+      assert.ok(came !== undefined, `The connection was closed with ${answers.length} of ${count} answers.`);
+      if (came.cmd === 'publish' || came.cmd === 'pubrel') this.#kept.push(came);
+      else answers.push(came);
+    }
+    return answers;
+  }
+
   /** Publishes, with the whole handshake, and gives the first answer; nothing for QoS 0. */
   async publish({
     payload = 'payload',
