@@ -4,11 +4,13 @@ import type { Packet } from 'mqtt-packet';
 import { packet as bytesOfPacket } from '../../support/mqtt/packet-bytes.ts';
 import { type Came, PacketClient } from '../../support/mqtt/packet-client.ts';
 import type { TestServer } from '../../support/test-server.ts';
+import { until } from '../../support/until.ts';
 import { type Delivery, type Message, MqttModel, type Qos, Session } from './session-model.ts';
 import { compare } from './stream-comparison.ts';
 import { type ClientOfStream, clients, type PacketOfBurst, type Step, type StepOf } from './stream-steps.ts';
 
 export const readings = 'devices/m/sensors/s/value';
+const ping: PacketOfBurst = { kind: 'ping' };
 /** More than whole seconds, so that nothing expires at the very moment it is looked at. */
 const beyondMs = 7;
 
@@ -59,6 +61,8 @@ export class StreamRun {
 
   /** Sends the steps, then takes away what is left. @throws AssertionError where the server differs from the model. */
   async run(steps: readonly Step[]): Promise<void> {
+    // At another moment than the one before, which may have failed.
+    this.#server.clock.advance(2_000);
     const beganMs = this.#server.clock.now();
     for (const one of steps) await this.#take(one);
     for (const who of this.#clients.keys()) {
@@ -68,8 +72,6 @@ export class StreamRun {
     await this.#forgetRetained(this.#clients.at(-1) as StreamClient);
     await this.#take({ kind: 'end', who: this.#clients.length - 1, how: 'leave' });
     await this.#assertStored(beganMs);
-    // The next stream begins at another moment.
-    this.#server.clock.advance(10);
   }
 
   async #take(one: Step): Promise<void> {
@@ -128,8 +130,7 @@ export class StreamRun {
     client.connection = undefined;
     if (how === 'cut') {
       await connection.cut();
-      // The server learns of it when it does.
-      await this.#server.running.idle();
+      await this.#untilGone(client);
       return this.#model.lose(session);
     }
     if (how === 'broken') {
@@ -147,13 +148,23 @@ export class StreamRun {
     this.#model.leave(session, isForGood ? 0 : session.expiryS);
   }
 
+  /** The server learns that a connection is cut when the system tells it. */
+  async #untilGone({ is, session: { clientId } }: StreamClient): Promise<void> {
+    await until(async () => {
+      const { status, body } = await this.#server.call(is.as, 'GET', `/mqtt/clients/${clientId}`);
+      return status === 404 || body.connected === false;
+    });
+  }
+
   async #burst({ who, packets, cuts }: StepOf<'burst'>): Promise<void> {
     const client = this.#clientOf(who);
     if (client.connection === undefined)
       await this.#connect({ kind: 'connect', who, isClean: true, expiryS: 1_000, will: undefined });
     const connection = client.connection as PacketClient;
     const answers: Answer[] = [];
-    const bytes = Buffer.concat(packets.map((one) => this.#packet(client, one, answers)));
+    const ordered = inOrder(packets);
+    // The last one tells that a message of QoS 0 has been read.
+    const bytes = Buffer.concat([...ordered, ping].map((one) => this.#packet(client, one, answers)));
     const places = [
       0,
       ...cuts.map((cut) => Math.floor((cut * bytes.length) / 1_000)).sort((a, b) => a - b),
@@ -239,7 +250,8 @@ export class StreamRun {
       ...(isOfFive && { properties }),
     });
     if (one.qos === 0) return bytes;
-    const right = isStored && !isTaken ? [0x99] : isReading && isStored ? [0] : codes;
+    // Which of two faults is told is left to the server.
+    const right = payload === 'no reading' ? [...(isStored ? [] : codes), 0x99] : codes;
     answers.push({ cmd: one.qos === 1 ? 'puback' : 'pubrec', messageId, codes: right });
     if (one.qos === 1 && isReading && isTaken) client.lastReading = { bytes, messageId };
     if (one.qos === 2 && (isTaken || !isOfFive)) {
@@ -255,6 +267,8 @@ export class StreamRun {
     if (connection === undefined) return;
     for (const delivery of session.underWay.slice(0, count)) await this.#advance(client, delivery, refuses);
     this.#model.send(session);
+    await connection.send({ cmd: 'pingreq' });
+    await connection.answers(1);
   }
 
   async #advance({ session, connection, isOfFive }: StreamClient, delivery: Delivery, refuses: boolean): Promise<void> {
@@ -342,6 +356,16 @@ export class StreamRun {
     this.#ids = (this.#ids % 65_535) + 1;
     return this.#ids;
   }
+}
+
+/**
+ * Subscriptions first, one change of each: whether what is published just before one is made, or goes, is delivered by it
+ * is left to the server, and so is by which of two that follow each other what is retained comes.
+ */
+function inOrder(packets: readonly PacketOfBurst[]): PacketOfBurst[] {
+  const changes = packets.filter(({ kind }) => kind === 'subscribe' || kind === 'unsubscribe');
+  const filters = new Map(changes.toReversed().map((one) => ['filter' in one ? one.filter : 0, one]));
+  return [...filters.values(), ...packets.filter((one) => !changes.includes(one))];
 }
 
 /** Answers of one kind come in the order of what they answer; between kinds there is none. */
