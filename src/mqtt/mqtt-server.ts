@@ -24,6 +24,7 @@ import { Delivery } from './routing/delivery.ts';
 import { Forwarding } from './routing/forwarding.ts';
 import { GatewayDownlinks } from './routing/gateway-downlinks.ts';
 import { LiveFilters } from './routing/live-filters.ts';
+import { OwedBytes } from './routing/owed-bytes.ts';
 import { Router } from './routing/router.ts';
 import { SessionDelivery } from './routing/session-delivery.ts';
 import { SharedSubscriptions } from './routing/shared-subscriptions.ts';
@@ -66,6 +67,7 @@ export class MqttServer implements ClientOwner {
   readonly counts = new BrokerCounts();
   readonly #router: Router;
   readonly #delivery: Delivery;
+  readonly #owed: OwedBytes;
   readonly #forwarding: Forwarding;
   readonly #sessionDelivery: SessionDelivery;
   readonly #shared: SharedSubscriptions;
@@ -90,6 +92,7 @@ export class MqttServer implements ClientOwner {
   constructor(parts: MqttParts) {
     this.#parts = parts;
     const answers = new AnswerOrder();
+    this.#owed = new OwedBytes(parts.passing);
     this.sessions = new Sessions({ ...parts, clock: parts.clocks.forExpiry });
     this.access = new Access({ ...parts, sessions: this.sessions });
     this.#messages = this.#makeMessages();
@@ -99,6 +102,7 @@ export class MqttServer implements ClientOwner {
       delivery: () => this.#sessionDelivery,
       shared: () => this.#shared,
       backlog: new SubscriberBacklog(parts.passing),
+      owed: this.#owed,
       counts: this.counts,
       nowMs: () => parts.clocks.forExpiry.now(),
       onSlow: (session) => this.#onSlow(session),
@@ -108,6 +112,7 @@ export class MqttServer implements ClientOwner {
       ...{ sessions: this.sessions, messages: this.#messages, forwarding: this.#forwarding, counts: this.counts },
       nowMs: () => parts.clocks.forExpiry.now(),
       shared: () => this.#shared,
+      owed: this.#owed,
     });
     this.#router = new Router({
       stored: parts.stored,
@@ -116,7 +121,8 @@ export class MqttServer implements ClientOwner {
     });
     this.#shared = new SharedSubscriptions({
       ...{ sessions: this.sessions, access: this.access, stored: parts.stored },
-      ...{ delivery: this.#sessionDelivery, tree: this.#router },
+      ...{ delivery: this.#sessionDelivery, tree: this.#router, owed: this.#owed },
+      cut: (session) => this.#forwarding.cut(session),
     });
     this.#downlinks = this.#makeDownlinks();
     parts.downlinks.setConnections(this.#downlinks);
@@ -250,7 +256,10 @@ export class MqttServer implements ClientOwner {
 
   onClosed(client: Client): void {
     const session = this.sessions.known(client);
-    if (session !== undefined) this.#subscribing.release(session);
+    if (session !== undefined) {
+      this.#subscribing.release(session);
+      this.#owed.closed(client, session);
+    }
     const { will } = client;
     client.will = undefined;
     // A sign-in that has ended takes the will with it.
@@ -324,7 +333,7 @@ export class MqttServer implements ClientOwner {
     return new IncomingPublishes({
       ...this.#parts,
       ...{ publishing, answers, sessions: this.sessions, signIn: this.#signIn, counts: this.counts },
-      ...{ undecided: this.#undecided, messages: this.#messages },
+      ...{ undecided: this.#undecided, messages: this.#messages, owed: this.#owed },
       nowMs: () => this.#parts.clocks.forExpiry.now(),
       relay: (packet, publisher) => this.#relay(packet, publisher),
     });

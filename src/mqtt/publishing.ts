@@ -283,6 +283,8 @@ export class Publishing {
     if (device !== undefined) {
       this.#parts.drops.note(device, { topic, username: actor.username, reason: error.message });
     }
+    // Older versions have no word for it, and what a quota kept out is never acknowledged (contract 8).
+    if (error.code === 'quota' && session.client.v5 === undefined) throw error;
     return { reasonCode: reasonCodeOf(error), reason: error.message };
   }
 

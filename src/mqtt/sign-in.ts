@@ -118,7 +118,7 @@ export class SignIn implements ClientIdHolders {
     if (session.isResumed) session.replay = new SessionReplay();
     if (!client.clean) {
       const claim = () => stored.claimSession(client.id, user.key, client.v5?.keptS);
-      await this.#parts.shares.take(actor, { mqtt_sessions: owner === user.key ? 0 : 1 }, claim);
+      await this.#parts.shares.take(actor, { mqtt_sessions: owner === user.key ? 0 : 1 }, claim).catch(asQuota);
     }
     // The connection may have closed before the session existed, so that `leave` was not called.
     if (client.conn.destroyed) leave();
@@ -182,6 +182,7 @@ export class SignIn implements ClientIdHolders {
     if (!(error instanceof Refusal)) return reasonCodes.serverUnavailable;
     if (error.code === 'unauthenticated' || error.code === 'too-many') return reasonCodes.badUserNameOrPassword;
     if (error.code === 'exists' || error.code === 'malformed') return reasonCodes.clientIdentifierNotValid;
+    if (error.code === 'quota') return reasonCodes.quotaExceeded;
     return error.code === 'forbidden' ? reasonCodes.notAuthorized : reasonCodes.serverUnavailable;
   }
 
@@ -238,13 +239,13 @@ export class SignIn implements ClientIdHolders {
     }
   }
 
-  /** @throws Refusal `busy` for a will that is too large or exceeds the quota: CONNACK 3. */
+  /** @throws Refusal `quota` for a will that is too large or exceeds the quota: CONNACK 3. */
   async #assertWill({ will }: Hello, user: User): Promise<void> {
     if (will === undefined) return;
     const bytes = Buffer.byteLength(will.topic) + will.payload.length + (will.properties?.length ?? 0);
-    if (bytes > limits.willBytesMax) throw new Refusal('busy', `A will has at most ${limits.willBytesMax} bytes.`);
+    if (bytes > limits.willBytesMax) throw new Refusal('quota', `A will has at most ${limits.willBytesMax} bytes.`);
     if (await this.#parts.stored.hasCapacityForBytes(user.key, bytes)) return;
-    throw new Refusal('busy', `The MQTT sessions of ${user.username} take more than the quota allows.`);
+    throw new Refusal('quota', `The MQTT sessions of ${user.username} take more than the quota allows.`);
   }
 }
 
@@ -254,6 +255,12 @@ function signWill({ will }: Hello, { user, keyScopes, byCertificate }: SignedIn)
   will.user = user.key;
   if (keyScopes !== undefined) will.keyId = keyScopes.keyId;
   if (byCertificate === true) will.byCertificate = true;
+}
+
+/** The store says `busy` of a session that finds no room: a later try may succeed. To the client it is a quota. */
+function asQuota(error: unknown): never {
+  if (error instanceof Refusal && error.code === 'busy') throw new Refusal('quota', error.message);
+  throw error;
 }
 
 function takenId(clientId: string): Refusal {

@@ -6,11 +6,13 @@ import { limits } from '../../config/limits.ts';
 import type { SettingId } from '../../domain/devices/setting.ts';
 import type { Access, GrantFacts, Match } from '../access.ts';
 import { type PublishContent, type PublishForm, PublishForms, packetBytesOf } from '../protocol/publish-forms.ts';
+import type { Client } from '../session/client.ts';
 import type { Version5 } from '../session/version5.ts';
 import type { ClientSession, QoS, Sessions } from '../sessions.ts';
 import type { Topic } from '../topics.ts';
 import { type Delivered, secondsLeft } from './delivered.ts';
 import { JoinedWrites, type PublishesOut } from './joined-writes.ts';
+import type { OwedBytes } from './owed-bytes.ts';
 import type { Recipients, TopicSubscriber } from './recipients.ts';
 import type { SessionReplay } from './replay.ts';
 import type { RoutedMessage } from './routed-message.ts';
@@ -43,6 +45,7 @@ export interface ForwardingParts {
   /** Hands a message to one member of a group. */
   readonly shared: () => { give(group: SharedGroup, message: RoutedMessage): void };
   readonly backlog: SubscriberBacklog;
+  readonly owed: OwedBytes;
   /** The clock by which messages expire. */
   readonly nowMs: () => number;
   /** Counts how often messages are encoded, and how many are sent. */
@@ -167,6 +170,7 @@ export class Forwarding {
     const { v5 } = session.client;
     const form = v5 === undefined ? forms.of(session.client.version, qos) : formFor(v5, forms, { message, match, qos });
     if (form === undefined) return undefined;
+    if (v5 !== undefined) this.countAliases(session.client);
     if (qos > 0) v5?.window.reserve();
     this.#writes.add(session, form);
     this.#noteSetting(session, message, topic);
@@ -225,6 +229,12 @@ export class Forwarding {
     if (replay.heldBytes > limits.subscriberBytesMax) this.cut(session);
     else replay.held.push(message);
     return 'held';
+  }
+
+  /** An alias may have been set for the client; cuts it where there is no room for more. */
+  countAliases(client: Client): void {
+    const session = this.#parts.sessions.of(client);
+    if (session !== undefined && !this.#parts.owed.hasRoomForAliases(client, session)) this.cut(session);
   }
 
   /** Ends the connection of a subscriber that does not keep up. */

@@ -11,6 +11,7 @@ import type { ClientSession, QoS, Sessions } from '../sessions.ts';
 import type { StoredMessages } from '../stored-messages.ts';
 import { type Delivered, secondsLeft } from './delivered.ts';
 import type { Forwarding } from './forwarding.ts';
+import type { OwedBytes } from './owed-bytes.ts';
 import type { SharedSubscriptions } from './shared-subscriptions.ts';
 
 export interface SessionDeliveryParts {
@@ -20,6 +21,7 @@ export interface SessionDeliveryParts {
   /** The clock by which messages expire. */
   readonly nowMs: () => number;
   readonly shared: () => SharedSubscriptions;
+  readonly owed: OwedBytes;
   readonly counts: { encoded: number };
 }
 
@@ -103,12 +105,18 @@ export class SessionDelivery {
       void this.#sendNow(client, message, match).then(ended);
       return;
     }
-    const isWaiting = !v5.window.isOpen;
-    const { topic, payload } = message;
-    const mayWait = v5.window.run(topic.length + payload.length, () => {
-      void this.#sendNow(client, message, match).then(isWaiting ? undefined : ended);
-    });
-    if (isWaiting) ended();
+    if (v5.window.isOpen) {
+      v5.window.run(0, () => void this.#sendNow(client, message, match).then(ended));
+      return;
+    }
+    const held = client.closed ? undefined : this.#parts.owed.ofMessage(session, message);
+    const mayWait =
+      held !== undefined &&
+      v5.window.run(held.bytes, () => {
+        this.#parts.owed.release(held);
+        void this.#sendNow(client, message, match);
+      });
+    ended();
     if (!mayWait) this.#parts.forwarding.cut(session);
   }
 
@@ -165,6 +173,7 @@ export class SessionDelivery {
     const { packetBytesMax = Number.POSITIVE_INFINITY } = v5.options;
     if (packetBytesOf(plain) > packetBytesMax) return undefined;
     const alias = v5.outbound.aliasOf(topic);
+    this.#parts.forwarding.countAliases(client);
     return alias === undefined ? plain : forms.ofReceiver(match.qos, isRetain, { subscriptionIds, alias });
   }
 }

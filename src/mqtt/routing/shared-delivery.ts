@@ -1,4 +1,5 @@
 // What shared subscriptions know: groups, their members, and the messages that these have. Used by shared-subscriptions.ts.
+import type { Caller } from '../../domain/callers/caller.ts';
 import type { StoredPacket } from '../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../domain/users/user.ts';
 import type { LiveFilter } from './live-filter.ts';
@@ -27,12 +28,20 @@ export interface Member {
   live: LiveFilter | undefined;
 }
 
+/** Bytes that are held for a caller until they are given back (owed-bytes.ts). */
+export interface Owed {
+  readonly caller: Caller;
+  readonly bytes: number;
+}
+
 /** A message that a member has. */
 export interface SharedDelivery {
   readonly member: Member;
   readonly message: RoutedMessage;
   /** The packet id under which it was sent. */
   messageId: number | undefined;
+  /** The memory that it takes. */
+  owed: Owed | undefined;
   /** By which it is stored for the member's session. */
   stored: StoredPacket | undefined;
 }

@@ -9,6 +9,7 @@ import type { ClientSession, QoS, Sessions } from '../sessions.ts';
 import type { Delivered } from './delivered.ts';
 import type { LongerWay } from './forwarding.ts';
 import type { LiveFilter } from './live-filter.ts';
+import type { OwedBytes } from './owed-bytes.ts';
 import type { RoutedMessage } from './routed-message.ts';
 import { type Member, type SharedDelivery, SharedGroup } from './shared-delivery.ts';
 import { SharedGroups } from './shared-groups.ts';
@@ -18,6 +19,9 @@ export interface SharedSubscriptionsParts {
   readonly access: Access;
   readonly stored: Pick<MqttSessions, 'sessionIds' | 'findSession' | 'outgoingEnqueue' | 'outgoingClearMessageId'>;
   readonly delivery: LongerWay;
+  readonly owed: OwedBytes;
+  /** Ends the connection of a subscriber that does not keep up. */
+  readonly cut: (session: ClientSession) => void;
   /** Adds a group to the tree of filters, or takes it out. */
   readonly tree: { addGroup(group: SharedGroup): void; removeGroup(group: SharedGroup): void };
 }
@@ -116,7 +120,7 @@ export class SharedSubscriptions {
   }
 
   /** The member may not have the message any more, or does not take it: somebody else gets it. */
-  refused({ member, message }: SharedDelivery): void {
+  refused({ member, message }: Pick<SharedDelivery, 'member' | 'message'>): void {
     this.#settle({ member, message });
     const others = (other: Member) => other !== member && isConnected(other) && this.#mayGet(other, message);
     const next = this.#groups.give(member.group.key, message, message.qos, others);
@@ -130,9 +134,16 @@ export class SharedSubscriptions {
 
   #settle({ member, message }: Pick<SharedDelivery, 'member' | 'message'>): void {
     this.#groups.settled(member.group.key, member, message);
+    this.#drop(member, message);
+  }
+
+  #drop(member: Member, message: RoutedMessage): SharedDelivery | undefined {
     const theirs = this.#deliveries.get(member);
+    const delivery = theirs?.get(message);
     theirs?.delete(message);
     if (theirs?.size === 0) this.#deliveries.delete(member);
+    if (delivery?.owed !== undefined) this.#parts.owed.release(delivery.owed);
+    return delivery;
   }
 
   #hand(member: Member, message: RoutedMessage): void {
@@ -143,12 +154,16 @@ export class SharedSubscriptions {
       if (live !== undefined) this.#send(live, { message, qos });
       return;
     }
-    const delivery: SharedDelivery = { member, message, messageId: undefined, stored: undefined };
+    const session = live && this.#parts.sessions.known(live.client);
+    const owed = session && this.#parts.owed.ofMessage(session, message);
+    const delivery: SharedDelivery = { member, message, messageId: undefined, owed, stored: undefined };
     const theirs = this.#deliveries.get(member) ?? new Map<RoutedMessage, SharedDelivery>();
     theirs.set(message, delivery);
     this.#deliveries.set(member, theirs);
     if (live === undefined || !live.client.clean) void this.#store(delivery, qos);
     else this.#send(live, { message, qos, delivery });
+    // It goes to somebody else then.
+    if (session !== undefined && owed === undefined) this.#parts.cut(session);
   }
 
   /** Stores the message for the member's session, and sends it if its client is there. */
@@ -161,6 +176,8 @@ export class SharedSubscriptions {
     // It may have gone to somebody else meanwhile.
     if (this.#deliveries.get(member)?.get(message) !== delivery) this.#forget(delivery);
     else if (member.live !== undefined) this.#send(member.live, { message, qos, delivery });
+    // Its stored session has it now.
+    else this.#settle(delivery);
   }
 
   #forget({ member, stored, messageId }: SharedDelivery): void {
@@ -243,19 +260,17 @@ export class SharedSubscriptions {
       member,
       this.#groups.leave(group.key, member, (other) => isConnected(other)),
     );
-    this.#deliveries.delete(member);
+    for (const message of [...(this.#deliveries.get(member)?.keys() ?? [])]) this.#drop(member, message);
   }
 
   /** Hands on what was moved from a member. */
   #move(from: Member, moved: readonly { readonly message: RoutedMessage; readonly to: Member | undefined }[]): void {
-    const theirs = this.#deliveries.get(from);
     for (const { message, to } of moved) {
       if (to === undefined) continue;
-      const delivery = theirs?.get(message);
-      theirs?.delete(message);
+      const delivery = this.#drop(from, message);
       if (delivery !== undefined) this.#forget(delivery);
       if (this.#mayGet(to, message)) this.#hand(to, message);
-      else this.refused({ member: to, message, messageId: undefined, stored: undefined });
+      else this.refused({ member: to, message });
     }
   }
 

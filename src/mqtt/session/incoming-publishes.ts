@@ -12,6 +12,7 @@ import { acknowledgement } from '../protocol/answers.ts';
 import { packetTypes } from '../protocol/packet-types.ts';
 import { reasonCodes } from '../protocol/reason-codes.ts';
 import type { Dropped, PublishDecision, Publishing } from '../publishing.ts';
+import type { OwedBytes } from '../routing/owed-bytes.ts';
 import type { ClientSession, Sessions } from '../sessions.ts';
 import type { SignIn } from '../sign-in.ts';
 import type { StoredMessages } from '../stored-messages.ts';
@@ -31,6 +32,7 @@ export interface IncomingPublishesParts {
   readonly gateways: Gateways;
   readonly counts: BrokerCounts;
   readonly answers: AnswerOrder;
+  readonly owed: OwedBytes;
   readonly undecided: Undecided;
   readonly stored: Pick<MqttSessions, 'incomingStorePacket'>;
   readonly messages: StoredMessages;
@@ -60,7 +62,7 @@ export class IncomingPublishes {
     const session = sessions.of(client);
     // Its sign-in has ended, and with it the connection.
     if (session === undefined) return;
-    const fault = alias > 0 ? resolveAlias(client, packet, alias) : undefined;
+    const fault = alias > 0 ? this.#resolveAlias(session, packet, alias) : undefined;
     if (fault !== undefined || isTooDeep(packet.topic)) {
       client.fail(fault ?? new ClientFault(reasonCodes.topicNameInvalid, 'the topic has too many levels'));
       return;
@@ -77,6 +79,17 @@ export class IncomingPublishes {
       const place = pubrecs.open(packet.messageId);
       client.handling(this.#whileUndecided(session, this.#receive(session, { packet, place, mayRepeat })));
     }
+  }
+
+  /** Puts the topic into the packet that its alias stands for. @returns what is wrong with the alias [MQTT-3.3.2-8]. */
+  #resolveAlias(session: ClientSession, packet: PublishPacket, alias: number): ClientFault | undefined {
+    const { client } = session;
+    const resolved = client.v5?.inbound.resolve(alias, packet.topic);
+    if (resolved === undefined) return undefined;
+    if ('reasonCode' in resolved) return new ClientFault(resolved.reasonCode, `the topic alias ${alias} is not known`);
+    packet.topic = resolved.topic;
+    if (this.#parts.owed.hasRoomForAliases(client, session)) return undefined;
+    return new ClientFault(reasonCodes.quotaExceeded, 'there is no room for more topic aliases');
   }
 
   /** Publishes a will; resolves when it was published or dropped, whatever the outcome. */
@@ -210,15 +223,6 @@ export class IncomingPublishes {
 
 function isTooDeep(topic: string): boolean {
   return topic.split('/', limits.topicLevelsMax + 1).length > limits.topicLevelsMax;
-}
-
-/** Puts the topic into the packet that its alias stands for. @returns what is wrong with the alias [MQTT-3.3.2-8]. */
-function resolveAlias({ v5 }: Client, packet: PublishPacket, alias: number): ClientFault | undefined {
-  const resolved = v5?.inbound.resolve(alias, packet.topic);
-  if (resolved === undefined) return undefined;
-  if ('reasonCode' in resolved) return new ClientFault(resolved.reasonCode, `the topic alias ${alias} is not known`);
-  packet.topic = resolved.topic;
-  return undefined;
 }
 
 /** @throws the error, unless it says that a quota is used up. */

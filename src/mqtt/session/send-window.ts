@@ -71,6 +71,14 @@ export class SendWindow {
     if (this.#ids?.delete(id) === true) this.#advance();
   }
 
+  /** Drops what waits: its connection has closed. @returns its bytes. */
+  clear(): number {
+    const bytes = this.#waitingBytes;
+    this.#waitingBytes = 0;
+    this.#waiting = undefined;
+    return bytes;
+  }
+
   #advance(): void {
     let next = 0;
     const waiting = this.#waiting ?? [];

@@ -44,6 +44,12 @@ export class Version5 {
     return this.sessionExpiryS === foreverS ? undefined : this.sessionExpiryS;
   }
 
+  /** Bytes of its topic aliases, and how many of them are counted (owed-bytes.ts). */
+  get aliasBytes(): number {
+    return this.inbound.bytes + this.outbound.bytes;
+  }
+  countedAliasBytes = 0;
+
   /** What the client is told besides a code. */
   words(reason: string | undefined): {
     readonly reason: string | undefined;

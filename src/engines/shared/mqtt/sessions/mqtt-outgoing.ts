@@ -121,6 +121,7 @@ export class MqttOutgoing {
     const sent = session.sent.get(packetId);
     if (sent === undefined) return;
     session.removeSent(packetId);
+    session.beginFinish(sent.message);
     try {
       const [gone = 0] = await this.#writes.finish([
         { kind: 'acknowledged', session: session.key, message: sent.message },
@@ -129,6 +130,8 @@ export class MqttOutgoing {
     } catch (error) {
       if (!session.sent.has(packetId)) session.putSent(packetId, sent);
       throw error;
+    } finally {
+      session.endFinish(sent.message);
     }
   }
 
@@ -146,6 +149,8 @@ export class MqttOutgoing {
     try {
       for await (const row of this.#reads.queue(session.key, upTo)) {
         if (this.#writes.closed || session.ended) return;
+        // Acknowledged a moment ago, which is on its way to the disk.
+        if (session.isFinishing(row.message)) continue;
         if (this.#sentBeforeReplay.get(client)?.has(row.message)) continue;
         yield this.#packetOf(row, packetIds.get(row.message));
       }

@@ -35,6 +35,7 @@ export class StoredSession {
   ended = false;
   /** The write of the last SUBSCRIBE packet, while it is under way. */
   subscribing: Promise<void> | undefined;
+  #finishing: Set<number> | undefined;
   /** Rows in its queue, including pending writes, and their bytes charged to the quota. */
   queued = 0;
   queuedBytes = 0;
@@ -97,6 +98,21 @@ export class StoredSession {
   removeSent(packetId: number): void {
     this.#sent?.delete(packetId);
     if (this.#sent?.size === 0) this.#sent = undefined;
+  }
+
+  /** Whether the message was acknowledged, and that is on its way to the disk. */
+  isFinishing(message: number): boolean {
+    return this.#finishing?.has(message) === true;
+  }
+
+  beginFinish(message: number): void {
+    this.#finishing ??= new Set();
+    this.#finishing.add(message);
+  }
+
+  endFinish(message: number): void {
+    this.#finishing?.delete(message);
+    if (this.#finishing?.size === 0) this.#finishing = undefined;
   }
 
   /** By packet id. */
