@@ -36,6 +36,8 @@ export interface Delivery {
   readonly topic: string;
   readonly payload: string;
   readonly qos: Qos;
+  /** Messages of one client to one topic at one QoS keep their order [MQTT-4.6.0-5]: what names these. */
+  readonly row: string;
   /** Either, where the subscriptions that match differ in what they want. */
   readonly retain: boolean | 'either';
   readonly ids: readonly number[];
@@ -163,6 +165,7 @@ export class MqttModel {
       topic,
       payload: message.payload,
       qos: Math.min(message.qos, greatest) as Qos,
+      row: `${topic} of ${message.from}, QoS ${message.qos}`,
       retain: wishes.size === 2 ? 'either' : wishes.has(true),
       ids: subscriptions.flatMap(({ id }) => id ?? []).toSorted((a, b) => a - b),
       contentType: message.contentType,

@@ -22,16 +22,22 @@ export function compare(
     const due = expected.filter((one) => one.kind === 'publish');
     for (const packet of all) {
       if (packet.cmd !== 'publish') continue;
-      const found = due.findIndex(({ delivery, isAgain }) => isOfTopic(packet, delivery) && packet.dup === isAgain);
+      const found = due.findIndex(
+        ({ delivery, isAgain }) => packet.dup === isAgain && faultOf(model, packet, delivery) === undefined,
+      );
       const next = due[found];
-      if (next !== undefined && faultOf(model, packet, next.delivery) === undefined) {
+      if (next !== undefined) {
+        const before = due.slice(0, found).filter((one) => isInOrder(one, next));
+        assert.deepEqual(before, [], `${name}: ${packet.topic} ${packet.payload} came before`);
         due.splice(found, 1);
         take(session, packet, next, name);
         continue;
       }
       const group = pending.findIndex((members) => memberOf(model, members, session, packet) !== undefined);
-      const fault = next === undefined ? 'nothing of that topic and QoS is due' : faultOf(model, packet, next.delivery);
-      assert.ok(group >= 0, `${name}: ${packet.raw.toString('hex')} (${packet.topic} ${packet.payload}): ${fault}`);
+      const faults = due.map(
+        ({ delivery }) => `${faultOf(model, packet, delivery)} ${delivery.topic} ${delivery.payload}`,
+      );
+      assert.ok(group >= 0, `${name}: ${packet.raw.toString('hex')} (${packet.topic} ${packet.payload}): ${faults}`);
       pending.splice(group, 1);
       shared.set(session, [...(shared.get(session) ?? []), packet]);
     }
@@ -68,6 +74,9 @@ function assertReleases(came: readonly Came[], expected: readonly Expected[], na
     `${name}: PUBRELs`,
   );
 }
+
+const isInOrder = (one: Published, other: Published) =>
+  one.delivery.row === other.delivery.row && one.delivery.qos === other.delivery.qos && one.isAgain === other.isAgain;
 
 const isOfTopic = (packet: IPublishPacket, { topic, qos }: Delivery) => packet.topic === topic && packet.qos === qos;
 

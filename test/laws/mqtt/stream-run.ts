@@ -160,18 +160,21 @@ export class StreamRun {
     const client = this.#clientOf(who);
     if (client.connection === undefined)
       await this.#connect({ kind: 'connect', who, isClean: true, expiryS: 1_000, will: undefined });
+    // Whether what is retained in the turn of a SUBSCRIBE comes by it once more is left to the server.
+    const isRetained = (one: PacketOfBurst) => one.kind === 'publish' && one.isRetained;
+    await this.#write(client, inOrder(packets.filter((one) => !isRetained(one))), cuts);
+    await this.#write(client, packets.filter(isRetained), cuts);
+  }
+
+  async #write(client: StreamClient, packets: readonly PacketOfBurst[], cuts: readonly number[]): Promise<void> {
+    if (packets.length === 0) return;
     const connection = client.connection as PacketClient;
     const answers: Answer[] = [];
-    const ordered = inOrder(packets);
     // The last one tells that a message of QoS 0 has been read.
-    const bytes = Buffer.concat([...ordered, ping].map((one) => this.#packet(client, one, answers)));
-    const places = [
-      0,
-      ...cuts.map((cut) => Math.floor((cut * bytes.length) / 1_000)).sort((a, b) => a - b),
-      bytes.length,
-    ];
-    for (const [n, at] of places.slice(0, -1).entries()) {
-      await connection.send(bytes.subarray(at, places[n + 1]));
+    const bytes = Buffer.concat([...packets, ping].map((one) => this.#packet(client, one, answers)));
+    const ends = cuts.map((cut) => Math.floor((cut * bytes.length) / 1_000)).sort((a, b) => a - b);
+    for (const [n, end] of [...ends, bytes.length].entries()) {
+      await connection.send(bytes.subarray(ends[n - 1] ?? 0, end));
       if (n % 2 === 1) await new Promise((resolve) => setImmediate(resolve));
     }
     assertAnswers(await connection.answers(answers.length), answers, client.isOfFive);
@@ -212,9 +215,12 @@ export class StreamRun {
       return connection.bytesOf({ cmd: 'unsubscribe', messageId, unsubscriptions: [filter] });
     }
     if (one.kind === 'release') {
-      const ids = [...session.unreleased];
-      session.unreleased.clear();
-      client.lastOfTwo = undefined;
+      // PUBREL follows PUBREC.
+      const ids = [...session.unreleased].filter(
+        (messageId) => !answers.some((answer) => answer.messageId === messageId),
+      );
+      for (const messageId of ids) session.unreleased.delete(messageId);
+      if (ids.includes(client.lastOfTwo?.messageId ?? 0)) client.lastOfTwo = undefined;
       for (const messageId of ids) answers.push({ cmd: 'pubcomp', messageId, codes: [0] });
       return Buffer.concat(ids.map((messageId) => connection.bytesOf({ cmd: 'pubrel', messageId })));
     }

@@ -317,7 +317,6 @@ export const refusedPackets: readonly Refused[] = [
     ];
   }),
   ...[
-    '$share',
     '$share/',
     '$share/g',
     '$share/g/',
