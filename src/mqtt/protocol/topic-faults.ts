@@ -51,12 +51,10 @@ export function wildcardFault(bytes: Uint8Array, start: number, end: number): ty
 
 const sharePrefix = Buffer.from('$share/');
 
-/** Whether a filter is one of a shared subscription, well-formed or not [4.8.2]: its first level is `$share`. */
+/** Whether a filter is one of a shared subscription, well-formed or not [4.8.2]. Without the slash it is a usual one. */
 export function isShared(bytes: Uint8Array, start: number, end: number): boolean {
-  const length = Math.min(end - start, sharePrefix.length);
-  // All but the slash must be there.
-  if (length < sharePrefix.length - 1) return false;
-  for (let n = 0; n < length; n++) if (bytes[start + n] !== sharePrefix[n]) return false;
+  if (end - start < sharePrefix.length) return false;
+  for (let n = 0; n < sharePrefix.length; n++) if (bytes[start + n] !== sharePrefix[n]) return false;
   return true;
 }
 
