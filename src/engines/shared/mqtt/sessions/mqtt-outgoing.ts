@@ -146,13 +146,17 @@ export class MqttOutgoing {
   async *#replay(client: PacketClient, session: StoredSession, upTo: number): AsyncGenerator<StoredPacket> {
     // Packet ids of messages sent in this run may not be in the tables yet.
     const packetIds = new Map(Array.from(session.sent, ([packetId, { message }]) => [message, packetId]));
+    // Acknowledged a moment ago on an earlier connection, which is on its way to the disk.
+    const finishing = session.finishing();
     try {
       for await (const row of this.#reads.queue(session.key, upTo)) {
         if (this.#writes.closed || session.ended) return;
-        // Acknowledged a moment ago, which is on its way to the disk.
-        if (session.isFinishing(row.message)) continue;
+        if (finishing.has(row.message)) continue;
         if (this.#sentBeforeReplay.get(client)?.has(row.message)) continue;
-        yield this.#packetOf(row, packetIds.get(row.message));
+        const packetId = packetIds.get(row.message);
+        // Its PUBREC may be on its way to the disk as well.
+        const isReleased = packetId !== undefined && session.sent.get(packetId)?.released !== undefined;
+        yield this.#packetOf(isReleased ? { ...row, isReleased } : row, packetId);
       }
     } finally {
       this.#sentBeforeReplay.set(client, null);

@@ -100,9 +100,9 @@ export class StoredSession {
     if (this.#sent?.size === 0) this.#sent = undefined;
   }
 
-  /** Whether the message was acknowledged, and that is on its way to the disk. */
-  isFinishing(message: number): boolean {
-    return this.#finishing?.has(message) === true;
+  /** The messages that were acknowledged, where that is on its way to the disk now. */
+  finishing(): ReadonlySet<number> {
+    return new Set(this.#finishing);
   }
 
   beginFinish(message: number): void {
