@@ -45,10 +45,10 @@ export class RoutedMessage {
   /** As it is stored: fields that are undefined are left out. */
   toStore(): StoredPacket {
     const { topic, payload, qos, retain, device, part, setting, exactLevels, user, isOfGuest } = this;
-    const { properties, expiresMs } = this;
+    const { properties, expiresMs, publisherId } = this;
     const packet = { cmd: 'publish', dup: false, topic, payload, qos, retain };
     const publishedRetain = retain ? true : undefined;
-    const said = { properties, expiresMs, publishedRetain };
+    const said = { properties, expiresMs, publishedRetain, publisherId };
     return { ...packet, device, part, setting, exactLevels, user, isOfGuest, ...said } as StoredPacket;
   }
 }
