@@ -81,6 +81,8 @@ export class ClientSession {
   clearing: Promise<void> | undefined;
   /** Set while a message waits for the answer whether it may be retained, and until it is decided: later messages wait. */
   deciding: Promise<void> | undefined;
+  /** The last message of QoS 2 that came from it, until it is relayed: later ones are relayed behind it. */
+  receiving: Promise<void> | undefined;
   /** Set while stored messages are replayed. */
   replay: SessionReplay | undefined;
   /** When the user was last looked up, by the monotonic clock. */

@@ -49,6 +49,15 @@ export type RelayedPacket = Pick<PublishPacket, 'topic' | 'payload' | 'qos' | 'r
   readonly publisherId: string;
 };
 
+/** A message that is to be answered. */
+interface Received {
+  readonly packet: PublishPacket;
+  readonly place: AnswerPlace;
+  readonly mayRepeat: boolean;
+  /** Resolves when the message of QoS 2 that came before it has been relayed. */
+  readonly before: Promise<void> | undefined;
+}
+
 export class IncomingPublishes {
   readonly #parts: IncomingPublishesParts;
 
@@ -71,13 +80,16 @@ export class IncomingPublishes {
     counts.received(session, 1);
     if (packet.qos > 0 && !client.mayAsk(1)) return;
     const { pubacks, pubrecs } = answers.of(client);
-    if (packet.qos === 0) client.handling(this.#whileUndecided(session, this.#publish(session, packet)));
+    const before = session.receiving;
+    if (packet.qos === 0) client.handling(this.#whileUndecided(session, this.#publish(session, packet, before)));
     else if (packet.qos === 1)
-      client.handling(this.#whileUndecided(session, this.#acknowledge(session, packet, pubacks.open())));
+      client.handling(
+        this.#whileUndecided(session, this.#acknowledge(session, { packet, place: pubacks.open(), before })),
+      );
     else {
       const mayRepeat = packet.dup || pubrecs.has(packet.messageId);
       const place = pubrecs.open(packet.messageId);
-      client.handling(this.#whileUndecided(session, this.#receive(session, { packet, place, mayRepeat })));
+      client.handling(this.#whileUndecided(session, this.#inTurn(session, { packet, place, mayRepeat, before })));
     }
   }
 
@@ -123,8 +135,11 @@ export class IncomingPublishes {
   }
 
   /** QoS 1. */
-  async #acknowledge(session: ClientSession, packet: PublishPacket, place: AnswerPlace): Promise<void> {
-    const answer = { type: packetTypes.puback, place, packet, dropped: await this.#publish(session, packet) };
+  async #acknowledge(
+    session: ClientSession,
+    { packet, place, before }: Pick<Received, 'packet' | 'place' | 'before'>,
+  ): Promise<void> {
+    const answer = { type: packetTypes.puback, place, packet, dropped: await this.#publish(session, packet, before) };
     await this.#answer(session.client, answer);
     session.client.answered(1);
   }
@@ -133,11 +148,8 @@ export class IncomingPublishes {
    * QoS 2: stores the packet before it is routed, so that a repeat is recognised. One that may be a repeat waits for its turn,
    * because the first must have been stored. A client of version 5 that is told of a failure does not release the packet.
    */
-  async #receive(
-    session: ClientSession,
-    received: { readonly packet: PublishPacket; readonly place: AnswerPlace; readonly mayRepeat: boolean },
-  ): Promise<void> {
-    const { packet, place, mayRepeat } = received;
+  async #receive(session: ClientSession, received: Received & { readonly onRelayed: () => void }): Promise<void> {
+    const { packet, place, mayRepeat, before, onRelayed } = received;
     const { client } = session;
     const { relay, stored, answers, messages } = this.#parts;
     const decision = await this.#decide(session, packet);
@@ -154,8 +166,27 @@ export class IncomingPublishes {
       return;
     }
     if (client.v5 === undefined) await stored.incomingStorePacket(client, packet as StoredPacket);
-    if (decision === 'relay') await relay({ ...packet, publisherId: session.clientId }, session.actor);
+    await before;
+    const relayed =
+      decision === 'relay' ? relay({ ...packet, publisherId: session.clientId }, session.actor) : undefined;
+    onRelayed();
+    await relayed;
     await this.#answer(client, answer);
+  }
+
+  /** Messages of the session that come behind this one are relayed behind it, though it is stored first. */
+  async #inTurn(session: ClientSession, received: Received): Promise<void> {
+    let onRelayed = (): void => {};
+    const receiving = new Promise<void>((resolve) => {
+      onRelayed = resolve;
+    });
+    session.receiving = receiving;
+    try {
+      await this.#receive(session, { ...received, onRelayed });
+    } finally {
+      onRelayed();
+      if (session.receiving === receiving) session.receiving = undefined;
+    }
   }
 
   /** Keeps a packet of QoS 2 of a client of version 5. @returns what it is told where its quota keeps the packet out. */
@@ -193,8 +224,9 @@ export class IncomingPublishes {
   }
 
   /** Stores, drops or relays a message of QoS 0 or 1. @returns why it was dropped. */
-  async #publish(session: ClientSession, packet: PublishPacket): Promise<Dropped | undefined> {
+  async #publish(session: ClientSession, packet: PublishPacket, before?: Promise<void>): Promise<Dropped | undefined> {
     const decision = await this.#decide(session, packet);
+    if (decision === 'relay') await before;
     if (decision === 'relay') await this.#parts.relay({ ...packet, publisherId: session.clientId }, session.actor);
     return typeof decision === 'object' ? decision : undefined;
   }
