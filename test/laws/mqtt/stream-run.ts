@@ -163,11 +163,14 @@ export class StreamRun {
     // In one write, how a SUBSCRIBE sees what is retained, published or subscribed to beside it is left to the server.
     const isChange = ({ kind }: PacketOfBurst) => kind === 'subscribe' || kind === 'unsubscribe';
     for (const change of packets.filter(isChange)) await this.#write(client, [change], cuts);
-    await this.#write(
-      client,
-      packets.filter((one) => !isChange(one)),
-      cuts,
-    );
+    const isRetained = (one: PacketOfBurst) => one.kind === 'publish' && one.isRetained;
+    const others = packets.filter((one) => !isChange(one) && !isRetained(one));
+    await this.#write(client, others, cuts);
+    // Messages of several QoS have no order among each other, so the last of them is none for sure.
+    for (const one of packets.filter(isRetained)) {
+      await this.#write(client, [one], cuts);
+      await this.#server.running.idle();
+    }
   }
 
   async #write(client: StreamClient, packets: readonly PacketOfBurst[], cuts: readonly number[]): Promise<void> {
