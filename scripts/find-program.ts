@@ -1,4 +1,5 @@
 // Where a program is on the PATH; for what may be used beside Node.js and is not always there.
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, globSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -22,4 +23,12 @@ export function findPostgres(): string | undefined {
   const versionOf = (path: string) => Number(/\/(\d+)\/bin\//.exec(path)?.[1] ?? 0);
   const found = globSync('/usr/lib/postgresql/*/bin/postgres').filter(isExecutable);
   return found.sort((one, other) => versionOf(one) - versionOf(other)).at(-1);
+}
+
+/** A Python with the Paho client: that of Debian's package, or the one on the PATH. */
+export function findPaho(): string | undefined {
+  const hasPaho = (python: string) =>
+    spawnSync(python, ['-c', 'import paho.mqtt.client'], { stdio: 'ignore' }).status === 0;
+  const found = ['/usr/bin/python3', findProgram('python3')].filter((path) => path !== undefined);
+  return found.find((path) => isExecutable(path) && hasPaho(path));
 }

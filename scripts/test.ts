@@ -10,7 +10,7 @@ import { constants as osConstants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildWhereStale } from '../test/support/dashboard-build.ts';
-import { findPostgres, findProgram, isExecutable } from './find-program.ts';
+import { findPaho, findPostgres, findProgram, isExecutable } from './find-program.ts';
 import { inBundles } from './test-bundles.ts';
 import { findTestFiles, slowSetOf, slowSets } from './test-sets.ts';
 
@@ -39,6 +39,18 @@ const programs: readonly Program[] = [
     package: 'mosquitto-clients',
     tests: 'subscribing with a foreign MQTT client',
   },
+  {
+    name: 'mosquitto_rr',
+    variable: 'DUNDUN_TEST_MOSQUITTO_RR',
+    package: 'mosquitto-clients',
+    tests: 'requests and responses of a foreign MQTT client',
+  },
+  {
+    name: 'python3 with paho',
+    variable: 'DUNDUN_TEST_PAHO',
+    package: 'python3-paho-mqtt',
+    tests: 'the Paho client of MQTT',
+  },
   { name: 'cc', variable: 'DUNDUN_TEST_CC', package: 'gcc libc6-dev', tests: 'power cuts and small disks' },
   {
     name: 'prlimit',
@@ -53,6 +65,12 @@ const programs: readonly Program[] = [
     tests: 'the engine on PostgreSQL',
   },
 ];
+
+/** Of those that are not found by their name on the PATH. */
+const finders: Readonly<Record<string, () => string | undefined>> = {
+  DUNDUN_TEST_POSTGRES: findPostgres,
+  DUNDUN_TEST_PAHO: findPaho,
+};
 
 const allRequired = process.env.CI === 'true' || process.argv.includes('--all-required');
 const args = process.argv.slice(2).filter((arg) => arg !== '--all-required' && arg !== '--long');
@@ -90,7 +108,7 @@ if (allRequired && missing.length > 0) {
 
 /** Puts the program's path into the environment of the tests; false where there is none. */
 function provide({ name, variable }: Program): boolean {
-  const path = process.env[variable] ?? findProgram(name) ?? (name === 'postgres' ? findPostgres() : undefined);
+  const path = process.env[variable] ?? findProgram(name) ?? finders[variable]?.();
   if (path === undefined || !isExecutable(path)) {
     delete process.env[variable];
     return false;

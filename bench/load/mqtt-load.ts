@@ -1,4 +1,4 @@
-// MQTT 3.1.1 over raw sockets: QoS 1 publishes made once and patched in place, a window of them outstanding on each
+// MQTT 3.1.1 over raw sockets: publishes of QoS 1, or 2, made once and patched in place, a window of them outstanding on each
 // connection, acknowledgements read four bytes at a time. Cheaper than what it measures.
 import { connect, type Socket } from 'node:net';
 import { generate } from 'mqtt-packet';
@@ -13,6 +13,8 @@ export interface MqttLoadOptions {
   /** Publishes outstanding on each connection. */
   readonly window: number;
   readonly topics: readonly string[];
+  /** QoS 1 by default; with 2 a publish is done at its PUBCOMP. */
+  readonly publishQos?: 1 | 2;
   readonly login: { readonly username: string; readonly password: string } | undefined;
   /** Publishes a second over all connections, where it is not to be as fast as it goes. */
   readonly perS?: number;
@@ -103,6 +105,9 @@ class Tally {
 
 const connack = 0x20;
 const puback = 0x40;
+const pubrec = 0x50;
+const pubcomp = 0x70;
+const pubrel = 0x62;
 const answerBytes = 4;
 
 /** One connection. Packet ids are the places of the window, from 1. */
@@ -134,7 +139,8 @@ class Line {
     this.#packets = this.#free.map((place) =>
       topicsOf(options, index * options.window + place).map((topic) => {
         const payload = this.#reading();
-        return generate({ cmd: 'publish', topic, payload, qos: 1, dup: false, retain: false, messageId: place + 1 });
+        const qos = options.publishQos ?? 1;
+        return generate({ cmd: 'publish', topic, payload, qos, dup: false, retain: false, messageId: place + 1 });
       }),
     );
     this.done = new Promise((resolve) => {
@@ -192,13 +198,18 @@ class Line {
     const nowMs = performance.now();
     const freeBefore = this.#free.length;
     let at = 0;
+    const releases: Buffer[] = [];
     for (; at + answerBytes <= bytes.length; at += answerBytes) {
-      if (bytes[at] === puback) this.#free.push(this.#acknowledge(bytes.readUInt16BE(at + 2), nowMs));
+      if (bytes[at] === puback || bytes[at] === pubcomp)
+        this.#free.push(this.#acknowledge(bytes.readUInt16BE(at + 2), nowMs));
+      else if (bytes[at] === pubrec)
+        releases.push(Buffer.from([pubrel, 2, bytes[at + 2] as number, bytes[at + 3] as number]));
       else if (bytes[at] === connack) this.#connected(connackFault(bytes[at + 3]));
       else throw new Error(`The broker sent a packet of kind ${bytes[at]}, which nothing here asked for.`);
     }
     // The buffer is read into again, so what is left is copied.
     this.#rest = Buffer.from(bytes.subarray(at));
+    if (releases.length > 0) this.#socket?.write(Buffer.concat(releases));
     if (this.#free.length === freeBefore) return true;
     if (nowMs >= this.#tally.endMs) this.endIfDone();
     else if (this.#options.perS === undefined) this.send(this.#free.length);

@@ -1,15 +1,24 @@
-// QoS 1 publishes over MQTT, against a bare aedes that keeps nothing.
+// QoS 1 publishes over MQTT, against a bare aedes that keeps nothing; QoS 2 beside QoS 1; how long a publisher waits at
+// half of the full rate; and what connections take that say nothing.
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BenchOptions } from '../arguments.ts';
-import { takeTurns } from '../comparison.ts';
+import { type SideRounds, takeTurns } from '../comparison.ts';
 import { shown, table } from '../figures.ts';
 import { Fleet } from '../fleet.ts';
+import { type IdleMemory, measureIdle } from '../load/idle-connections.ts';
 import { summarise } from '../load/load.ts';
-import { MqttLoad } from '../load/mqtt-load.ts';
-import { judgeCounts, judgeRatio, roundsTable, type Section } from '../section.ts';
+import { MqttLoad, type MqttLoadOptions } from '../load/mqtt-load.ts';
+import { judge, judgeCounts, judgeRatio, roundsTable, type Section, type Verdict } from '../section.ts';
 import { ServerProcess } from '../server-process.ts';
 
 const ratioMin = 0.6;
+/** Of the rate of QoS 1. */
+const qos2RatioMin = 0.5;
+/** How long a PUBACK may take at half of the full rate. */
+const halfP99MsMax = 30;
+/** Of 20 000 connections, in all and each: the whole process. */
+const idleMibMax = 350;
 
 export async function measureMqtt(options: BenchOptions, dataDir: string, sensors: number): Promise<Section> {
   const { devices, sensorsEach } = Fleet.shapeOf(sensors);
@@ -20,34 +29,68 @@ export async function measureMqtt(options: BenchOptions, dataDir: string, sensor
     const idleMib = fleet.server.rssMib();
     const { mqttClients: clients, mqttWindow: window } = options;
     const topics = fleet.sensors.map((sensor) => `${sensor}/value`);
-    const ourLoad = new MqttLoad({ port: fleet.server.mqttPort, clients, window, topics, login: Fleet.login });
-    const theirLoad = new MqttLoad({ port: baseline.mqttPort, clients, window, topics, login: undefined });
+    const load = { port: fleet.server.mqttPort, clients, window, topics, login: Fleet.login };
+    const theirLoad = new MqttLoad({ ...load, port: baseline.mqttPort, login: undefined });
     const sides = [
-      { name: 'Dundun', server: fleet.server, load: (seconds: number) => ourLoad.run(seconds) },
+      sideOf('Dundun', fleet.server, load),
       { name: 'bare aedes', server: baseline, load: (seconds: number) => theirLoad.run(seconds) },
+      sideOf('Dundun, QoS 2', fleet.server, { ...load, publishQos: 2 }),
     ];
-    const [ours, theirs] = await takeTurns('mqtt', sides, options);
-    if (ours === undefined || theirs === undefined) throw new Error('A side is missing.');
+    const [ours, theirs, twice] = await takeTurns('mqtt', sides, options);
+    if (ours === undefined || theirs === undefined || twice === undefined) throw new Error('A side is missing.');
+    const rounds = [summarise(ours.measured), summarise(theirs.measured), summarise(twice.measured)] as const;
     const loadedMib = fleet.server.rssMib();
-    const counts = judgeCounts(ours.all, await fleet.count());
-    const rounds = [summarise(ours.measured), summarise(theirs.measured)] as const;
+    const perS = Math.round(rounds[0].perS / 2);
+    const half = await takeTurns('mqtt, half rate', [sideOf('half', fleet.server, { ...load, perS })], options);
+    const halves = half[0] as SideRounds;
+    const atHalf = summarise(halves.measured);
+    const counts = judgeCounts([...ours.all, ...twice.all, ...halves.all], await fleet.count());
+    const idle = sensors === options.sensors[0] ? await measureIdle(join(dataDir, 'idle')) : undefined;
+    const names = [...sides.map(({ name }) => name), `Dundun at ${shown(perS)} a second`];
     return {
       title: `QoS 1 publishes over MQTT to ${shown(sensors)} sensors`,
-      how: `${clients} clients with ${window} publishes outstanding each, over ${shown(devices)} devices with ${sensorsEach} sensors each; latency from publish to PUBACK. ${counts.line}`,
+      how: `${clients} clients with ${window} publishes outstanding each, over ${shown(devices)} devices with ${sensorsEach} sensors each; latency from publish to PUBACK, with QoS 2 to PUBCOMP. ${counts.line}`,
       tables: [
-        roundsTable(sides.map(({ name }, i) => ({ name, rounds: rounds[i === 0 ? 0 : 1] }))),
-        table(
-          ['memory of Dundun', 'MiB'],
-          [
-            ['idle', shown(idleMib)],
-            ['after the rounds', shown(loadedMib)],
-          ],
-        ),
+        roundsTable([...rounds, atHalf].map((one, n) => ({ name: names[n] ?? '', rounds: one }))),
+        memoryTable(idleMib, loadedMib, idle),
       ],
-      verdicts: [judgeRatio(`MQTT publishes to ${shown(sensors)} sensors`, rounds, ratioMin)],
+      verdicts: [
+        judgeRatio(`MQTT publishes to ${shown(sensors)} sensors`, [rounds[0], rounds[1]], ratioMin),
+        judgeRatio('QoS 2, beside QoS 1', [rounds[2], rounds[0]], qos2RatioMin),
+        {
+          target: `PUBACK at half of the full rate after ${shown(atHalf.p99Ms)} ms (p99), target at most ${halfP99MsMax} ms`,
+          outcome: judge(atHalf.p99Ms <= halfP99MsMax, [atHalf]),
+        },
+        ...(idle === undefined ? [] : [verdictOf(idle)]),
+      ],
       faults: counts.faults,
     };
   } finally {
     await Promise.all([fleet.server.stop(), baseline.stop()]);
   }
+}
+
+function sideOf(name: string, server: ServerProcess, options: MqttLoadOptions) {
+  const load = new MqttLoad(options);
+  return { name, server, load: (seconds: number) => load.run(seconds) };
+}
+
+function memoryTable(idleMib: number, loadedMib: number, idle: IdleMemory | undefined): string {
+  const rows = [
+    ['idle', shown(idleMib)],
+    ['after the rounds', shown(loadedMib)],
+  ];
+  if (idle !== undefined)
+    rows.push(
+      [`with ${shown(idle.connections)} connections that say nothing`, shown(idle.connectedMib)],
+      ['before them', shown(idle.beforeMib)],
+      ['each of them, KiB', shown(idle.kibEach)],
+    );
+  return table(['memory of Dundun', 'MiB'], rows);
+}
+
+function verdictOf({ connections, connectedMib, kibEach }: IdleMemory): Verdict {
+  const target = `${shown(connections)} idle connections: ${shown(connectedMib)} MiB in all, ${shown(kibEach)} KiB each, target at most ${idleMibMax} MiB for 20 000`;
+  // Fewer where this machine allows no more descriptors: then in proportion.
+  return { target, outcome: connectedMib <= (idleMibMax * connections) / 20_000 ? 'reached' : 'missed' };
 }

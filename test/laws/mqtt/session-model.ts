@@ -41,6 +41,8 @@ export interface Delivery {
   /** Either, where the subscriptions that match differ in what they want. */
   readonly retain: boolean | 'either';
   readonly ids: readonly number[];
+  /** Of what is retained: of the one subscription that it is given for, where it does not name all that match. */
+  readonly ownIds?: readonly number[];
   readonly contentType: string | undefined;
   /** When it is worth nothing any more; by the clock of the test. */
   readonly expiresMs: number | undefined;
@@ -224,7 +226,10 @@ export class MqttModel {
       const form = formOf(subscription.filter, message.topic);
       const expiresMs = message.expiryS === undefined ? undefined : atMs + message.expiryS * 1_000;
       if (form === undefined || (expiresMs !== undefined && this.nowMs >= expiresMs)) continue;
-      this.#deliver(session, { ...this.#deliveryOf(form, message, [subscription]), retain: true, expiresMs });
+      // As with any message, the greatest QoS of all that match counts (3.3.4).
+      const all = [...session.subscriptions.values()].filter(({ filter }) => formOf(filter, message.topic) === form);
+      const ownIds = subscription.id === undefined ? [] : [subscription.id];
+      this.#deliver(session, { ...this.#deliveryOf(form, message, all), retain: true, expiresMs, ownIds });
     }
   }
 

@@ -89,7 +89,8 @@ function faultOf(model: MqttModel, packet: IPublishPacket, delivery: Delivery): 
   // Older versions are sent no properties.
   if (packet.properties === undefined) return undefined;
   const ids = [properties.subscriptionIdentifier ?? []].flat().toSorted((a, b) => a - b);
-  if (`${ids}` !== `${delivery.ids}`) return `the subscription identifiers are ${ids}, not ${delivery.ids}`;
+  if (`${ids}` !== `${delivery.ids}` && `${ids}` !== `${delivery.ownIds}`)
+    return `the subscription identifiers are ${ids}, not ${delivery.ids}`;
   if (properties.contentType !== delivery.contentType) return `the content type is not ${delivery.contentType}`;
   const { messageExpiryInterval: told } = properties;
   if ((told === undefined) !== (delivery.expiresMs === undefined)) return 'an expiry, or none';

@@ -160,10 +160,17 @@ export class StreamRun {
     const client = this.#clientOf(who);
     if (client.connection === undefined)
       await this.#connect({ kind: 'connect', who, isClean: true, expiryS: 1_000, will: undefined });
-    // Whether what is retained in the turn of a SUBSCRIBE comes by it once more is left to the server.
+    // In one write, how a SUBSCRIBE sees what is retained, published or subscribed to beside it is left to the server.
+    const isChange = ({ kind }: PacketOfBurst) => kind === 'subscribe' || kind === 'unsubscribe';
+    for (const change of packets.filter(isChange)) await this.#write(client, [change], cuts);
     const isRetained = (one: PacketOfBurst) => one.kind === 'publish' && one.isRetained;
-    await this.#write(client, inOrder(packets.filter((one) => !isRetained(one))), cuts);
-    await this.#write(client, packets.filter(isRetained), cuts);
+    const others = packets.filter((one) => !isChange(one) && !isRetained(one));
+    await this.#write(client, others, cuts);
+    // Messages of several QoS have no order among each other, so the last of them is none for sure.
+    for (const one of packets.filter(isRetained)) {
+      await this.#write(client, [one], cuts);
+      await this.#server.running.idle();
+    }
   }
 
   async #write(client: StreamClient, packets: readonly PacketOfBurst[], cuts: readonly number[]): Promise<void> {
@@ -362,16 +369,6 @@ export class StreamRun {
     this.#ids = (this.#ids % 65_535) + 1;
     return this.#ids;
   }
-}
-
-/**
- * Subscriptions first, one change of each: whether what is published just before one is made, or goes, is delivered by it
- * is left to the server, and so is by which of two that follow each other what is retained comes.
- */
-function inOrder(packets: readonly PacketOfBurst[]): PacketOfBurst[] {
-  const changes = packets.filter(({ kind }) => kind === 'subscribe' || kind === 'unsubscribe');
-  const filters = new Map(changes.toReversed().map((one) => ['filter' in one ? one.filter : 0, one]));
-  return [...filters.values(), ...packets.filter((one) => !changes.includes(one))];
 }
 
 /** Answers of one kind come in the order of what they answer; between kinds there is none. */
