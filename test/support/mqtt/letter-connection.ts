@@ -2,9 +2,13 @@
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import WebSocket, { createWebSocketStream } from 'ws';
-import type { TestServer } from '../test-server.ts';
 
 export type Way = 'in one piece' | 'byte by byte' | 'over WebSocket';
+
+/** Where a server listens. */
+export interface Doors {
+  readonly running: { readonly ports: { readonly http?: number; readonly mqtt?: number } };
+}
 
 export class LetterConnection {
   bytes = Buffer.alloc(0);
@@ -27,7 +31,7 @@ export class LetterConnection {
     void this.#closed.then(() => this.#wake());
   }
 
-  static async open(server: TestServer, way: Way): Promise<LetterConnection> {
+  static async open(server: Doors, way: Way): Promise<LetterConnection> {
     const { http, mqtt = 0 } = server.running.ports;
     if (way === 'over WebSocket') {
       const webSocket = new WebSocket(`ws://127.0.0.1:${http}/mqtt`, 'mqtt');
@@ -70,6 +74,10 @@ export class LetterConnection {
     });
     await Promise.race([this.#closed, tooLong]);
     clearTimeout(timer);
+  }
+
+  get isClosed(): boolean {
+    return this.#stream.closed;
   }
 
   async cut(): Promise<void> {

@@ -1,0 +1,293 @@
+// A model of MQTT for mqtt-streams.test.ts, written from the specifications of 3.1, 3.1.1 and 5 and from contract 8, not from the
+// service: sessions, subscriptions, what is retained, and what each client is to be sent. It is slow and plain.
+
+export type Qos = 0 | 1 | 2;
+
+export interface Will {
+  readonly topic: string;
+  readonly payload: string;
+  readonly qos: Qos;
+  readonly retain: boolean;
+  /** Whether it waits for longer than any stream lasts, unless its session ends before. */
+  readonly isDelayed: boolean;
+}
+
+export interface Message {
+  readonly topic: string;
+  readonly payload: string;
+  readonly qos: Qos;
+  readonly retain: boolean;
+  readonly from: string;
+  readonly expiryS?: number | undefined;
+  readonly contentType?: string | undefined;
+}
+
+export interface Subscription {
+  readonly filter: string;
+  readonly qos: Qos;
+  readonly isNoLocal: boolean;
+  readonly isAsPublished: boolean;
+  readonly retainHandling: 0 | 1 | 2;
+  readonly id: number | undefined;
+}
+
+/** A message on its way to one client. */
+export interface Delivery {
+  readonly topic: string;
+  readonly payload: string;
+  readonly qos: Qos;
+  /** Either, where the subscriptions that match differ in what they want. */
+  readonly retain: boolean | 'either';
+  readonly ids: readonly number[];
+  readonly contentType: string | undefined;
+  /** When it is worth nothing any more; by the clock of the test. */
+  readonly expiresMs: number | undefined;
+  packetId: number | undefined;
+  /** `sent` and `received` (PUBREC) are under way. */
+  state: 'waits' | 'sent' | 'received';
+}
+
+/** What is to come to a client in this step. */
+export type Expected =
+  | { readonly kind: 'publish'; readonly delivery: Delivery; readonly isAgain: boolean; readonly isSure: boolean }
+  | { readonly kind: 'pubrel'; readonly packetId: number };
+
+export interface Member {
+  readonly session: Session;
+  readonly delivery: Delivery;
+}
+
+export class Session {
+  readonly clientId: string;
+  readonly isStranger: boolean;
+  readonly receiveMaximum: number;
+  readonly subscriptions = new Map<string, Subscription>();
+  /** In their order: what is under way, then what waits. */
+  deliveries: Delivery[] = [];
+  /** Packet ids of QoS 2 that wait for PUBREL. */
+  readonly unreleased = new Set<number>();
+  isConnected = false;
+  /** Seconds for which it is kept; Infinity without an end. */
+  expiryS = 0;
+  leftMs = 0;
+  will: Will | undefined;
+
+  constructor(options: Pick<Session, 'clientId' | 'isStranger' | 'receiveMaximum'>) {
+    this.clientId = options.clientId;
+    this.isStranger = options.isStranger;
+    this.receiveMaximum = options.receiveMaximum;
+  }
+
+  get underWay(): Delivery[] {
+    return this.deliveries.filter(({ state }) => state !== 'waits');
+  }
+}
+
+/** Section 4.7, character by character. */
+export function matches(filter: string, topic: string): boolean {
+  const [wanted, levels] = [filter.split('/'), topic.split('/')];
+  for (const [n, level] of wanted.entries()) {
+    if (level === '#') return true;
+    if (n >= levels.length) return false;
+    if (level !== '+' && level !== levels[n]) return false;
+  }
+  // `a/#` is for `a` too, which the loop has left before it came to the `#`.
+  return wanted.length === levels.length;
+}
+
+function matchesWithParent(filter: string, topic: string): boolean {
+  return matches(filter, topic) || (filter.endsWith('/#') && matches(filter.slice(0, -2), topic));
+}
+
+/** Contract 8: a filter that begins with `/` or `+/` asks for the form with a slash before it. */
+export function formOf(filter: string, topic: string): string | undefined {
+  const form = /^\+?\//.test(filter) ? `/${topic}` : topic;
+  return matchesWithParent(filter, form) ? form : undefined;
+}
+
+/** `$share/group/filter` in its parts. */
+export function sharedOf(filter: string): { readonly group: string; readonly filter: string } | undefined {
+  const [, group, inner] = /^\$share\/([^/]+)\/(.+)$/.exec(filter) ?? [];
+  return group === undefined || inner === undefined ? undefined : { group, filter: inner };
+}
+
+const isStrangers = (topic: string) => topic.startsWith('users/stranger/');
+
+export class MqttModel {
+  readonly sessions = new Map<string, Session>();
+  readonly retained = new Map<string, { readonly message: Message; readonly atMs: number }>();
+  /** Readings that are to be stored, in their order. */
+  readonly stored: string[] = [];
+  /** What is to come to each client in this step, and what is to come to one of several. */
+  readonly expected = new Map<Session, Expected[]>();
+  shared: (readonly Member[])[] = [];
+  readonly #readings: string;
+  nowMs: number;
+
+  /** @param readings the one topic whose messages are readings, of a device of the owner. */
+  constructor(readings: string, nowMs: number) {
+    this.#readings = readings;
+    this.nowMs = nowMs;
+  }
+
+  /** A PUBLISH that is taken (3.3.1.3, 3.3.4, 4.8.2), heard by the sessions of the user it belongs to. */
+  publish(message: Message): void {
+    if (message.topic === this.#readings) this.stored.push(message.payload);
+    else if (message.retain) this.#retain(message);
+    const groups = new Map<string, Member[]>();
+    for (const session of this.sessions.values())
+      if (session.isStranger === isStrangers(message.topic)) this.#offer(session, message, groups);
+    for (const members of groups.values()) this.shared.push(members);
+  }
+
+  #offer(session: Session, message: Message, groups: Map<string, Member[]>): void {
+    const forms = new Map<string, Subscription[]>();
+    for (const subscription of session.subscriptions.values()) {
+      if (subscription.isNoLocal && message.from === session.clientId) continue;
+      const shared = sharedOf(subscription.filter);
+      const form = formOf(shared?.filter ?? subscription.filter, message.topic);
+      if (form === undefined) continue;
+      if (shared === undefined) forms.set(form, [...(forms.get(form) ?? []), subscription]);
+      else if (session.isConnected) {
+        const delivery = this.#deliveryOf(form, message, [subscription]);
+        groups.set(subscription.filter, [...(groups.get(subscription.filter) ?? []), { session, delivery }]);
+      }
+    }
+    for (const [form, subscriptions] of forms) this.#deliver(session, this.#deliveryOf(form, message, subscriptions));
+  }
+
+  #deliveryOf(topic: string, message: Message, subscriptions: readonly Subscription[]): Delivery {
+    const greatest = Math.max(...subscriptions.map(({ qos }) => qos));
+    const wishes = new Set(subscriptions.map(({ isAsPublished }) => isAsPublished && message.retain));
+    return {
+      topic,
+      payload: message.payload,
+      qos: Math.min(message.qos, greatest) as Qos,
+      retain: wishes.size === 2 ? 'either' : wishes.has(true),
+      ids: subscriptions.flatMap(({ id }) => id ?? []).toSorted((a, b) => a - b),
+      contentType: message.contentType,
+      expiresMs: message.expiryS === undefined ? undefined : this.nowMs + message.expiryS * 1_000,
+      packetId: undefined,
+      state: 'waits',
+    };
+  }
+
+  #deliver(session: Session, delivery: Delivery): void {
+    if (!session.isConnected && delivery.qos === 0) return;
+    if (delivery.qos === 0) {
+      this.expect(session, { kind: 'publish', delivery, isAgain: false, isSure: true });
+      return;
+    }
+    session.deliveries.push(delivery);
+    this.send(session);
+  }
+
+  /** What the Receive Maximum leaves room for. */
+  send(session: Session): void {
+    if (!session.isConnected) return;
+    for (const delivery of [...session.deliveries]) {
+      if (delivery.state !== 'waits') continue;
+      if (session.underWay.length >= session.receiveMaximum) return;
+      if (this.#isExpired(delivery)) {
+        session.deliveries = session.deliveries.filter((one) => one !== delivery);
+        continue;
+      }
+      delivery.state = 'sent';
+      this.expect(session, { kind: 'publish', delivery, isAgain: false, isSure: true });
+    }
+  }
+
+  expect(session: Session, expected: Expected): void {
+    this.expected.set(session, [...(this.expected.get(session) ?? []), expected]);
+  }
+
+  #isExpired({ expiresMs }: Delivery): boolean {
+    return expiresMs !== undefined && this.nowMs >= expiresMs;
+  }
+
+  #retain(message: Message): void {
+    if (message.payload === '') this.retained.delete(message.topic);
+    else this.retained.set(message.topic, { message, atMs: this.nowMs });
+  }
+
+  /** SUBSCRIBE with one filter: 3.8.4, 3.3.1.3. */
+  subscribe(session: Session, subscription: Subscription): void {
+    const isNew = !session.subscriptions.has(subscription.filter);
+    session.subscriptions.set(subscription.filter, subscription);
+    const wantsRetained = subscription.retainHandling === 0 || (subscription.retainHandling === 1 && isNew);
+    if (sharedOf(subscription.filter) !== undefined || !wantsRetained) return;
+    for (const { message, atMs } of this.retained.values()) {
+      if (session.isStranger !== isStrangers(message.topic)) continue;
+      const form = formOf(subscription.filter, message.topic);
+      const expiresMs = message.expiryS === undefined ? undefined : atMs + message.expiryS * 1_000;
+      if (form === undefined || (expiresMs !== undefined && this.nowMs >= expiresMs)) continue;
+      this.#deliver(session, { ...this.#deliveryOf(form, message, [subscription]), retain: true, expiresMs });
+    }
+  }
+
+  /** CONNECT: 3.1.2.4, 3.1.2.11.2, 4.4. Gives whether a session is present. */
+  connect(
+    session: Session,
+    { isClean, expiryS, will }: { isClean: boolean; expiryS: number; will: Will | undefined },
+  ): boolean {
+    if (session.isConnected) this.lose(session);
+    const isPresent = this.isPresent(session) && !isClean;
+    if (!isPresent) this.endSession(session);
+    // A new connection in time takes a will away that waits [MQTT-3.1.3-9].
+    session.will = will;
+    session.isConnected = true;
+    session.expiryS = expiryS;
+    this.sessions.set(session.clientId, session);
+    for (const delivery of session.underWay) this.#sendAgain(session, delivery);
+    this.send(session);
+    return isPresent;
+  }
+
+  #sendAgain(session: Session, delivery: Delivery): void {
+    // Whether a message of QoS 1 that was sent expires is left to the server.
+    const isSure = !this.#isExpired(delivery);
+    if (delivery.state === 'sent') this.expect(session, { kind: 'publish', delivery, isAgain: true, isSure });
+    else this.expect(session, { kind: 'pubrel', packetId: delivery.packetId ?? 0 });
+  }
+
+  isPresent(session: Session): boolean {
+    if (!this.sessions.has(session.clientId)) return false;
+    return session.isConnected || this.nowMs < session.leftMs + session.expiryS * 1_000;
+  }
+
+  /** The connection is lost, or ended by an error: its will is published, unless it waits. */
+  lose(session: Session): void {
+    this.#disconnect(session);
+    if (session.will?.isDelayed === false || session.expiryS === 0) this.#publishWill(session);
+    if (session.expiryS === 0) this.endSession(session);
+  }
+
+  /** DISCONNECT, which may change the expiry. */
+  leave(session: Session, expiryS = session.expiryS): void {
+    session.will = undefined;
+    session.expiryS = expiryS;
+    this.#disconnect(session);
+    if (session.expiryS === 0) this.endSession(session);
+  }
+
+  #disconnect(session: Session): void {
+    session.isConnected = false;
+    session.leftMs = this.nowMs;
+  }
+
+  /** Also where its interval has passed; the will of it is published then. */
+  endSession(session: Session): void {
+    session.subscriptions.clear();
+    session.deliveries = [];
+    session.unreleased.clear();
+    this.sessions.delete(session.clientId);
+    this.#publishWill(session);
+  }
+
+  #publishWill(session: Session): void {
+    const { will } = session;
+    session.will = undefined;
+    if (will === undefined) return;
+    this.publish({ ...will, from: session.clientId });
+  }
+}

@@ -1,0 +1,108 @@
+// Compares what came to the clients of a stream in one step with what the model says.
+import assert from 'node:assert/strict';
+import type { IPublishPacket } from 'mqtt-packet';
+import type { Came } from '../../support/mqtt/packet-client.ts';
+import type { Delivery, Expected, Member, MqttModel, Session } from './session-model.ts';
+
+type Published = Extract<Expected, { kind: 'publish' }>;
+
+/** Gives what came by shared subscriptions, and begins the next step. @throws AssertionError where anything differs. */
+export function compare(
+  model: MqttModel,
+  came: ReadonlyMap<Session, readonly Came[]>,
+  what: string,
+): Map<Session, Came[]> {
+  const pending = [...model.shared];
+  const shared = new Map<Session, Came[]>();
+  for (const [session, all] of came) {
+    dropUnsure(model, session, all);
+    const expected = [...(model.expected.get(session) ?? [])];
+    const name = `${what}, to ${session.clientId}`;
+    assertReleases(all, expected, name);
+    const due = expected.filter((one) => one.kind === 'publish');
+    for (const packet of all) {
+      if (packet.cmd !== 'publish') continue;
+      const found = due.findIndex(({ delivery, isAgain }) => isOfTopic(packet, delivery) && packet.dup === isAgain);
+      const next = due[found];
+      if (next !== undefined && faultOf(model, packet, next.delivery) === undefined) {
+        due.splice(found, 1);
+        take(session, packet, next, name);
+        continue;
+      }
+      const group = pending.findIndex((members) => memberOf(model, members, session, packet) !== undefined);
+      const fault = next === undefined ? 'nothing of that topic and QoS is due' : faultOf(model, packet, next.delivery);
+      assert.ok(group >= 0, `${name}: ${packet.raw.toString('hex')} (${packet.topic} ${packet.payload}): ${fault}`);
+      pending.splice(group, 1);
+      shared.set(session, [...(shared.get(session) ?? []), packet]);
+    }
+    assert.deepEqual(due, [], `${name}: has not come`);
+  }
+  const left = pending.map((members) => members.map(({ session, delivery }) => [session.clientId, delivery]));
+  assert.deepEqual(left, [], `${what}: has come to nobody of its group`);
+  model.expected.clear();
+  model.shared = [];
+  return shared;
+}
+
+/** Messages whose time has passed while they were under way, and which the server did not send again. */
+function dropUnsure(model: MqttModel, session: Session, came: readonly Came[]): void {
+  const expected = model.expected.get(session) ?? [];
+  const ids = new Set(
+    came.flatMap((packet) => (packet.cmd === 'publish' && packet.dup ? (packet.messageId ?? 0) : [])),
+  );
+  const gone = expected.filter((one) => one.kind === 'publish' && !one.isSure && !ids.has(one.delivery.packetId ?? 0));
+  if (gone.length === 0) return;
+  model.expected.set(
+    session,
+    expected.filter((one) => !gone.includes(one)),
+  );
+  const deliveries = new Set((gone as readonly Published[]).map(({ delivery }) => delivery));
+  session.deliveries = session.deliveries.filter((delivery) => !deliveries.has(delivery));
+  model.send(session);
+}
+
+function assertReleases(came: readonly Came[], expected: readonly Expected[], name: string): void {
+  assert.deepEqual(
+    came.flatMap(({ cmd, messageId }) => (cmd === 'pubrel' ? messageId : [])),
+    expected.flatMap((one) => (one.kind === 'pubrel' ? one.packetId : [])),
+    `${name}: PUBRELs`,
+  );
+}
+
+const isOfTopic = (packet: IPublishPacket, { topic, qos }: Delivery) => packet.topic === topic && packet.qos === qos;
+
+/** What is wrong with the packet as this delivery. */
+function faultOf(model: MqttModel, packet: IPublishPacket, delivery: Delivery): string | undefined {
+  const { properties = {} } = packet;
+  if (!isOfTopic(packet, delivery)) return 'another topic or QoS';
+  if (`${packet.payload}` !== delivery.payload) return `the payload is not ${delivery.payload}`;
+  if (delivery.retain !== 'either' && packet.retain !== delivery.retain) return `RETAIN is not ${delivery.retain}`;
+  // Older versions are sent no properties.
+  if (packet.properties === undefined) return undefined;
+  const ids = [properties.subscriptionIdentifier ?? []].flat().toSorted((a, b) => a - b);
+  if (`${ids}` !== `${delivery.ids}`) return `the subscription identifiers are ${ids}, not ${delivery.ids}`;
+  if (properties.contentType !== delivery.contentType) return `the content type is not ${delivery.contentType}`;
+  const { messageExpiryInterval: told } = properties;
+  if ((told === undefined) !== (delivery.expiresMs === undefined)) return 'an expiry, or none';
+  if (told === undefined || delivery.expiresMs === undefined) return undefined;
+  const leftS = (delivery.expiresMs - model.nowMs) / 1_000;
+  return Math.abs(told - leftS) <= 1 || leftS < 0 ? undefined : `the expiry is ${told}, not ${leftS}`;
+}
+
+function memberOf(
+  model: MqttModel,
+  members: readonly Member[],
+  session: Session,
+  packet: IPublishPacket,
+): Member | undefined {
+  return members.find((member) => member.session === session && faultOf(model, packet, member.delivery) === undefined);
+}
+
+function take(session: Session, packet: IPublishPacket, { delivery, isAgain }: Published, name: string): void {
+  if (packet.qos === 0) return;
+  const { messageId = 0 } = packet;
+  if (isAgain) assert.equal(messageId, delivery.packetId, `${name}: the packet id of what is sent again`);
+  const isUsed = session.underWay.some((other) => other !== delivery && other.packetId === messageId);
+  assert.ok(messageId > 0 && !isUsed, `${name}: packet id ${messageId} [MQTT-2.2.1-4]`);
+  delivery.packetId = messageId;
+}
