@@ -1489,6 +1489,13 @@ export const limits = {
   retainedMax: 100_000,
   /** Inbound QoS 2 messages of one client awaiting PUBREL. Beyond: the connection is cut. */
   inflightMax: 1_000,
+  /**
+   * Messages of QoS 1 and 2 that a client of version 5 was sent and has not acknowledged, if its Receive Maximum allows as many.
+   * Beyond: the others wait for its acknowledgements.
+   */
+  unacknowledgedMax: 1_000,
+  /** Properties of a packet of MQTT 5, bytes: as much as one value of a datapoint. Beyond: the connection is closed (0x97). */
+  propertiesBytesMax: 64 * KIB,
   /** Topic aliases that a client may set, as CONNACK tells it. Beyond: its connection is closed (0x94). */
   topicAliasesMax: 16,
   /** Topic aliases that are set for a client, if it takes as many. Beyond: the least recently used is set anew. */

@@ -279,7 +279,7 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
         'linkSecretCharsMax',
       ] as const),
       ...(['profileListBytesMax', 'sessionAgentCharsMax', 'clientIdCharsMax', 'topicFilterBytesMax'] as const),
-      ...(['topicBytesMax', 'willBytesMax', 'dropCharsMax', 'smallUnitBytesMax'] as const),
+      ...(['topicBytesMax', 'willBytesMax', 'propertiesBytesMax', 'dropCharsMax', 'smallUnitBytesMax'] as const),
       'settingAckBytesMax',
     ],
   },

@@ -237,7 +237,9 @@ function matchOf(
       continue;
     highest = Math.max(qos, highest ?? 0) as QoS;
     retainAsPublished ||= options.retainAsPublished;
-    if (options.identifier !== undefined) identifiers = [...(identifiers ?? []), options.identifier];
+    if (options.identifier === undefined) continue;
+    identifiers ??= [];
+    identifiers.push(options.identifier);
   }
   return highest === undefined ? undefined : { qos: highest, retainAsPublished, identifiers: identifiers ?? none };
 }

@@ -121,7 +121,7 @@ export class MqttServer implements ClientOwner {
     });
     this.#shared = new SharedSubscriptions({
       ...{ sessions: this.sessions, access: this.access, stored: parts.stored },
-      ...{ delivery: this.#sessionDelivery, tree: this.#router, owed: this.#owed },
+      ...{ delivery: this.#sessionDelivery, tree: this.#router, owed: this.#owed, guest: parts.guest },
       cut: (session) => this.#forwarding.cut(session),
     });
     this.#downlinks = this.#makeDownlinks();
@@ -184,7 +184,11 @@ export class MqttServer implements ClientOwner {
   /** Opens the ports and, on the HTTP server given, WebSocket at `/mqtt`. @throws Error when a port is in use. */
   async start(http: HttpServer): Promise<MqttPorts> {
     const { stored, writer, feed } = this.#parts;
-    await stored.setup({ id: this.#id, connectionOf: (clientId) => this.#connections.of(clientId) });
+    await stored.setup({
+      id: this.#id,
+      connectionOf: (clientId) => this.#connections.of(clientId),
+      onSessionEnded: (clientId) => this.#shared.ended(clientId),
+    });
     for (const part of [this.#shared, this.#wills, this.#stalled, this.#sys]) part.start();
     await this.sessions.learn(stored.sessionUsers());
     const stops = [
@@ -255,6 +259,7 @@ export class MqttServer implements ClientOwner {
   }
 
   onClosed(client: Client): void {
+    this.#silence.forget(client);
     const session = this.sessions.known(client);
     if (session !== undefined) {
       this.#subscribing.release(session);

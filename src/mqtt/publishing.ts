@@ -103,11 +103,11 @@ export class Publishing {
    * allowed, without waiting.
    */
   #requireCapacityToRetain({ actor }: ClientSession, published: Published): Promise<void> | undefined {
-    const { topic, payload, retain } = published;
+    const { topic, payload, retain, properties } = published;
     if (!retain || payload.length === 0) return undefined;
     const capacity = this.#parts.retained.capacityToRetain(
       actor.key,
-      bothForms(topic).map((form) => ({ topic: form, payload })),
+      bothForms(topic).map((form) => ({ topic: form, payload, properties })),
     );
     if (capacity instanceof Promise) return capacity.then((known) => this.#assertCapacity(actor, known));
     this.#assertCapacity(actor, capacity);
@@ -373,7 +373,8 @@ function toPush(
 
 function toOriginal(payload: Buffer, published: Published, { key: user }: Actor): OriginalMessage {
   const { qos, retain, properties, expiresMs, publisherId } = published;
-  const original = { payload, bytes: payload.length, qos, retain, properties, expiresMs, publisherId };
+  const bytes = payload.length + (properties?.length ?? 0);
+  const original = { payload, bytes, qos, retain, properties, expiresMs, publisherId };
   return retain ? { ...original, user } : original;
 }
 

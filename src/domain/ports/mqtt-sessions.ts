@@ -24,6 +24,8 @@ export interface StoredPacket {
   exactLevels?: readonly number[] | undefined;
   /** The client id of a will. */
   clientId?: string | undefined;
+  /** Properties of MQTT 5 that receivers get as they were sent. */
+  properties?: Uint8Array | undefined;
 }
 
 /** The client of a packet: its connection, or in some calls an object with only the id. */
@@ -74,6 +76,7 @@ export interface RoutedMessage {
 export interface RetainedCandidate {
   readonly topic: string;
   readonly payload: string | Uint8Array;
+  readonly properties?: Uint8Array | undefined;
 }
 
 /** What a user's retained messages take, in bytes: `used` now, `amount` that some more would add, `limit` of the quota. */
@@ -89,6 +92,8 @@ export interface BrokerIdentity {
   readonly id: string;
   /** The connection that is signed in under a client id. */
   readonly connectionOf?: (clientId: string) => object | undefined;
+  /** Called when a stored session has ended, also by its age. */
+  readonly onSessionEnded?: (clientId: string) => void;
 }
 
 /** How much a user may store by MQTT; Infinity: no limit. */

@@ -1,5 +1,6 @@
 // What MQTT 5 asks of the properties of a packet: which ones, how often, of what values [2.2.2, 3.x.2.y]. Used by
 // packet-faults.ts.
+import { limits } from '../../config/limits.ts';
 import { malformed, type PacketCursor, type PacketFault, protocolError } from './packet-cursor.ts';
 import { propertyIds, valueKindOf, valueKinds } from './packet-types.ts';
 import { reasonCodes } from './reason-codes.ts';
@@ -51,6 +52,7 @@ export function propertiesFault(cursor: PacketCursor, allowed: PropertySet): Pac
   const packetEnd = cursor.end;
   const end = cursor.at + cursor.value;
   if (end > packetEnd) return cursor.endsWithin('properties');
+  if (cursor.value > limits.propertiesBytesMax) return tooMany(cursor.value);
   cursor.end = end;
   while (cursor.at < end) {
     const found = propertyFault(cursor, allowed);
@@ -58,6 +60,12 @@ export function propertiesFault(cursor: PacketCursor, allowed: PropertySet): Pac
   }
   cursor.end = packetEnd;
   return undefined;
+}
+
+/** Nothing in the specification bounds them but the size of the packet [4.13.2: 0x97]. */
+function tooMany(bytes: number): PacketFault {
+  const detail = `${bytes} bytes of properties are more than ${limits.propertiesBytesMax}`;
+  return { reasonCode: reasonCodes.quotaExceeded, clause: '2.2.2', detail };
 }
 
 function propertyFault(cursor: PacketCursor, allowed: PropertySet): PacketFault | undefined {

@@ -34,6 +34,9 @@ export interface ReceiverProperties {
   readonly alias?: { readonly alias: number; readonly isKnown: boolean } | undefined;
 }
 
+/** By how much a topic alias makes a packet larger at most: its property, and two lengths that may take a byte more. */
+export const aliasBytesMax = 5;
+
 interface Build {
   readonly isV5: boolean;
   /** QoS and RETAIN. */

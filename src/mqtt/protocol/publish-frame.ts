@@ -1,6 +1,7 @@
 // Reads packets where they lie in the buffer they were received in, without copying: how long each is, all of a PUBLISH,
 // and the packet id of an acknowledgement. It finds fields and judges none: packet-faults.ts does. Used by the session for
 // everything it receives.
+import { limits } from '../../config/limits.ts';
 import { type ProtocolVersion, packetTypes, propertyIds } from './packet-types.ts';
 import { forwardableProperties, noProperties, propertyEnd } from './properties.ts';
 import { isPadded, variableIntegerAt, variableIntegerEnd } from './variable-integers.ts';
@@ -123,7 +124,7 @@ export class PublishFrame {
     const start = variableIntegerEnd(bytes, at, this.end);
     if (start < 0 || isPadded(bytes, at, start)) return false;
     const end = start + variableIntegerAt(bytes, at, start);
-    if (end > this.end) return false;
+    if (end > this.end || end - start > limits.propertiesBytesMax) return false;
     this.propertiesStart = start;
     this.propertiesEnd = end;
     this.payloadStart = end;

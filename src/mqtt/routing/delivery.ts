@@ -333,8 +333,8 @@ export class Delivery implements FanOut {
   }
 }
 
-function bytesOf({ payload, topic }: OutgoingPublish): number {
-  return messageBytes + payload.length + topic.length;
+function bytesOf({ payload, topic, properties }: OutgoingPublish): number {
+  return messageBytes + payload.length + topic.length + (properties?.length ?? 0);
 }
 
 /** A publisher that waited for room goes on when it holds no more than this part of its share. */

@@ -5,7 +5,13 @@
 import { limits } from '../../config/limits.ts';
 import type { SettingId } from '../../domain/devices/setting.ts';
 import type { Access, GrantFacts, Match } from '../access.ts';
-import { type PublishContent, type PublishForm, PublishForms, packetBytesOf } from '../protocol/publish-forms.ts';
+import {
+  aliasBytesMax,
+  type PublishContent,
+  type PublishForm,
+  PublishForms,
+  packetBytesOf,
+} from '../protocol/publish-forms.ts';
 import type { Client } from '../session/client.ts';
 import type { Version5 } from '../session/version5.ts';
 import type { ClientSession, QoS, Sessions } from '../sessions.ts';
@@ -43,7 +49,7 @@ export interface ForwardingParts {
   /** The longer way of messages that are stored for their subscriber. */
   readonly delivery: () => LongerWay;
   /** Hands a message to one member of a group. */
-  readonly shared: () => { give(group: SharedGroup, message: RoutedMessage): void };
+  readonly shared: () => { give(group: SharedGroup, message: RoutedMessage): Promise<void> | undefined };
   readonly backlog: SubscriberBacklog;
   readonly owed: OwedBytes;
   /** The clock by which messages expire. */
@@ -82,10 +88,10 @@ export class Forwarding {
   }
 
   /**
-   * Hands a message to its recipients; calls `done` when each has taken or dropped it. It is written at the next
-   * `flush`, which the caller owes before it waits for anything.
+   * Hands a message to its recipients; calls `done` when each has taken or dropped it, with an error where it could not be
+   * stored for a member of a group. It is written at the next `flush`, which the caller owes before it waits for anything.
    */
-  handOut(routed: RoutedMessage, { topic, all, groups }: Recipients, done: () => void): void {
+  handOut(routed: RoutedMessage, { topic, all, groups }: Recipients, done: (error?: unknown) => void): void {
     const expiryS = secondsLeft(routed.expiresMs, this.#parts.nowMs);
     // [MQTT-3.3.2-5]
     if (expiryS === 0) {
@@ -100,11 +106,21 @@ export class Forwarding {
     };
     // One more than wait, so that `done` is called behind the last.
     let left = 1;
+    let fault: unknown;
     const delivered = () => {
       left -= 1;
-      if (left === 0) done();
+      if (left === 0) done(fault);
     };
-    for (const group of groups) this.#parts.shared().give(group, routed);
+    const unstored = (error: unknown) => {
+      fault = error;
+      delivered();
+    };
+    for (const group of groups) {
+      const stored = this.#parts.shared().give(group, routed);
+      if (stored === undefined) continue;
+      left += 1;
+      stored.then(delivered, unstored);
+    }
     for (const recipient of all) {
       const session = this.#sessionOf(recipient);
       if (session === undefined) continue;
@@ -219,13 +235,13 @@ export class Forwarding {
   }
 
   /** Whether so much waits for the subscriber, or for all of its caller's, that it has to be cut. */
-  #isTooSlow(session: ClientSession, { payload, topic }: Delivered): boolean {
+  #isTooSlow(session: ClientSession, message: Delivered): boolean {
     if (session.client.conn.writableLength > limits.subscriberBytesMax) return true;
-    return !this.#parts.backlog.add(session, payload.length + topic.length);
+    return !this.#parts.backlog.add(session, bytesOf(message));
   }
 
   #hold(session: ClientSession, replay: SessionReplay, message: Delivered): 'held' {
-    replay.heldBytes += message.payload.length + message.topic.length;
+    replay.heldBytes += bytesOf(message);
     if (replay.heldBytes > limits.subscriberBytesMax) this.cut(session);
     else replay.held.push(message);
     return 'held';
@@ -242,6 +258,10 @@ export class Forwarding {
     this.#parts.onSlow(session);
     session.client.conn.destroy();
   }
+}
+
+function bytesOf({ payload, topic, properties }: Delivered): number {
+  return payload.length + topic.length + (properties?.length ?? 0);
 }
 
 /** As it goes to those who have subscribed before: without RETAIN, but where they ask for it [MQTT-3.3.1-9]. */
@@ -264,8 +284,9 @@ function formFor(
 ): PublishForm | undefined {
   const isRetain = message.retain && match.retainAsPublished;
   const plain = forms.ofReceiver(qos, isRetain, { subscriptionIds: match.identifiers });
-  if (options.packetBytesMax !== undefined && packetBytesOf(plain) > options.packetBytesMax) return undefined;
-  if (options.topicAliasMaximum === 0) return plain;
+  const { packetBytesMax = Number.POSITIVE_INFINITY } = options;
+  if (packetBytesOf(plain) > packetBytesMax) return undefined;
+  if (options.topicAliasMaximum === 0 || packetBytesOf(plain) + aliasBytesMax > packetBytesMax) return plain;
   const alias = outbound.aliasOf(message.topic);
   return alias === undefined ? plain : forms.ofReceiver(qos, isRetain, { subscriptionIds: match.identifiers, alias });
 }

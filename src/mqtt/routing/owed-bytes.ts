@@ -17,9 +17,13 @@ export class OwedBytes {
   /** Holds a message for the session; undefined where there is no room. */
   ofMessage(
     { actor: { caller } }: ClientSession,
-    { topic, payload }: { readonly topic: string; readonly payload: Uint8Array },
+    {
+      topic,
+      payload,
+      properties,
+    }: { readonly topic: string; readonly payload: Uint8Array; readonly properties?: Uint8Array | undefined },
   ): Owed | undefined {
-    const bytes = topic.length + payload.length + limits.backlogMessageBytes;
+    const bytes = topic.length + payload.length + (properties?.length ?? 0) + limits.backlogMessageBytes;
     return this.#passing.take(caller, bytes) ? { caller, bytes } : undefined;
   }
 

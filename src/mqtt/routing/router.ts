@@ -19,8 +19,8 @@ export type SessionMessageStore = Pick<
   'storedFilters' | 'storeRetained' | 'hasSubscribers' | 'enqueueForSubscribers'
 >;
 
-/** Hands a message to its recipients; calls `done` when each has taken or dropped it. */
-export type HandOut = (message: RoutedMessage, recipients: Recipients, done: () => void) => void;
+/** Hands a message to its recipients; calls `done` when each has taken or dropped it, or it could not be stored for one. */
+export type HandOut = (message: RoutedMessage, recipients: Recipients, done: (error?: unknown) => void) => void;
 
 /** A message that is sent after it is stored and after all messages that were routed before it. */
 interface QueuedMessage {
@@ -162,7 +162,7 @@ export class Router implements PublishRouter {
           hasWaited = true;
         }
         const fault = stored && (await faultOf(stored));
-        const done = () => (fault === undefined ? resolve() : reject(fault));
+        const done = (error: unknown = fault) => (error === undefined ? resolve() : reject(error));
         if (isSilent) done();
         else if (this.#isClosed) reject(new Error('The MQTT server is closed.'));
         else this.#emit(message, done);
@@ -173,7 +173,7 @@ export class Router implements PublishRouter {
     if (hasWaited) this.flush();
   }
 
-  #emit(message: RoutedMessage, done: () => void): void {
+  #emit(message: RoutedMessage, done: (error?: unknown) => void): void {
     const recipients = this.#subscribers.recipientsOf(message.topic, message.exactLevels);
     this.handedOut += recipients.all.length + recipients.groups.length;
     this.#handOut(message, recipients, done);

@@ -5,7 +5,7 @@ import type { StoredPacket } from '../../domain/ports/mqtt-sessions.ts';
 import type { Match } from '../access.ts';
 import { acknowledgement } from '../protocol/answers.ts';
 import { packetTypes } from '../protocol/packet-types.ts';
-import { type PublishForm, PublishForms, packetBytesOf, patched } from '../protocol/publish-forms.ts';
+import { aliasBytesMax, type PublishForm, PublishForms, packetBytesOf, patched } from '../protocol/publish-forms.ts';
 import type { Client } from '../session/client.ts';
 import type { ClientSession, QoS, Sessions } from '../sessions.ts';
 import type { StoredMessages } from '../stored-messages.ts';
@@ -63,7 +63,10 @@ export class SessionDelivery {
   }
 
   async #replayRelease(client: Client, packet: StoredPacket): Promise<void> {
+    if (packet.messageId !== undefined) client.noteId(packet.messageId);
     const messageId = packet.messageId ?? client.takeId();
+    // Its client may have no other message under that id until PUBCOMP [MQTT-2.2.1-3].
+    client.v5?.window.keep(messageId);
     await this.#parts.messages.update(client, { ...packet, messageId });
     await client.send(acknowledgement(packetTypes.pubrel, messageId, client.version));
   }
@@ -71,7 +74,8 @@ export class SessionDelivery {
   async #replayMessage(client: Client, packet: Sent): Promise<void> {
     await roomFor(client, packet.qos);
     if (client.closed) return;
-    packet.messageId ??= client.takeId();
+    if (packet.messageId === undefined) packet.messageId = client.takeId();
+    else client.noteId(packet.messageId);
     await this.#parts.messages.update(client, packet);
     const session = this.#parts.sessions.of(client);
     const forwarded = session && this.#parts.forwarding.judge(session, packet);
@@ -172,6 +176,7 @@ export class SessionDelivery {
     const plain = forms.ofReceiver(match.qos, isRetain, { subscriptionIds });
     const { packetBytesMax = Number.POSITIVE_INFINITY } = v5.options;
     if (packetBytesOf(plain) > packetBytesMax) return undefined;
+    if (packetBytesOf(plain) + aliasBytesMax > packetBytesMax) return plain;
     const alias = v5.outbound.aliasOf(topic);
     this.#parts.forwarding.countAliases(client);
     return alias === undefined ? plain : forms.ofReceiver(match.qos, isRetain, { subscriptionIds, alias });
@@ -184,14 +189,20 @@ function sentOf(stored: StoredPacket, session: ClientSession | undefined): Sent 
   return {
     ...packet,
     ...{ payload, retain: false, isNew: false },
-    ...(ofGroup === undefined ? {} : { shared: 'not-kept' as const, identifiers: identifiersOf(session, ofGroup) }),
+    ...(ofGroup === undefined ? {} : ofMember(session, ofGroup, packet.publishedRetain === true)),
     ...(properties === undefined ? {} : { properties: bufferOf(properties) }),
   };
 }
 
-function identifiersOf(session: ClientSession | undefined, filter: string): readonly number[] {
-  const identifier = session?.filters.get(filter)?.options.identifier;
-  return identifier === undefined ? [] : [identifier];
+/** A message of a group, by what its member asks for with this filter. */
+function ofMember(
+  session: ClientSession | undefined,
+  filter: string,
+  publishedRetain: boolean,
+): Pick<Delivered, 'shared' | 'identifiers' | 'publishedRetain'> {
+  const { identifier, retainAsPublished = false } = session?.filters.get(filter)?.options ?? {};
+  const identifiers = identifier === undefined ? [] : [identifier];
+  return { shared: 'not-kept', identifiers, publishedRetain: publishedRetain && retainAsPublished };
 }
 
 function bufferOf(bytes: string | Uint8Array): Buffer {

@@ -24,6 +24,8 @@ export interface Member {
   readonly user: UserKey;
   /** The whole text of its filter. */
   readonly text: string;
+  /** Whether its group is one of guests, who are members while they are connected. */
+  readonly isGuest: boolean;
   /** Undefined while its client is away; then the session is kept. */
   live: LiveFilter | undefined;
 }
@@ -44,4 +46,8 @@ export interface SharedDelivery {
   owed: Owed | undefined;
   /** By which it is stored for the member's session. */
   stored: StoredPacket | undefined;
+  /** Whether that is under way. */
+  isStoring: boolean;
+  /** Who did not take the message: it does not come back to them. */
+  readonly passedOver: Set<Member>;
 }

@@ -22,6 +22,8 @@ export interface SharedSubscriptionsParts {
   readonly owed: OwedBytes;
   /** Ends the connection of a subscriber that does not keep up. */
   readonly cut: (session: ClientSession) => void;
+  /** The user guest. */
+  readonly guest: { readonly key: UserKey };
   /** Adds a group to the tree of filters, or takes it out. */
   readonly tree: { addGroup(group: SharedGroup): void; removeGroup(group: SharedGroup): void };
 }
@@ -39,6 +41,8 @@ export class SharedSubscriptions {
   readonly #parts: SharedSubscriptionsParts;
   readonly #groups = new SharedGroups<Member, RoutedMessage>();
   readonly #byKey = new Map<string, { readonly group: SharedGroup; readonly members: Map<string, Member> }>();
+  /** By client id. */
+  readonly #ofClients = new Map<string, Set<Member>>();
   /** What members have of QoS 1 and 2, by member and message. */
   readonly #deliveries = new Map<Member, Map<RoutedMessage, SharedDelivery>>();
   /** What connections were sent, by packet id. */
@@ -48,14 +52,19 @@ export class SharedSubscriptions {
     this.#parts = parts;
   }
 
-  /** Takes up the members whose sessions were stored. */
+  /** Takes up the members whose sessions were stored. Of guests it is not known any more who shares a group with whom. */
   start(): void {
-    const { stored } = this.#parts;
+    const { stored, guest } = this.#parts;
     for (const clientId of stored.sessionIds()) {
       const facts = stored.findSession(clientId);
-      if (facts?.user === undefined) continue;
+      if (facts?.user === undefined || facts.user === guest.key) continue;
       for (const text of facts.filters.keys()) this.#join({ clientId, user: facts.user, text, owner: `${facts.user}` });
     }
+  }
+
+  /** The stored session of a client has ended: it is a member no more, unless it is connected. */
+  ended(clientId: string): void {
+    for (const member of [...(this.#ofClients.get(clientId) ?? [])]) if (member.live === undefined) this.#leave(member);
   }
 
   /** A client subscribes, or comes back. False where there may be no more groups or members. */
@@ -66,7 +75,8 @@ export class SharedSubscriptions {
     const member = this.#join({ clientId, user: actor.key, text: live.filter, owner });
     if (member === undefined) return false;
     // What waited for it is sent to it from its stored session.
-    for (const delivery of this.#deliveries.get(member)?.values() ?? []) this.#settle(delivery);
+    for (const delivery of this.#deliveries.get(member)?.values() ?? [])
+      if (!delivery.isStoring) this.#settle(delivery);
     member.live = live;
     return true;
   }
@@ -82,7 +92,7 @@ export class SharedSubscriptions {
     const member = this.#memberOf(live);
     if (member === undefined || member.live !== live) return;
     member.live = undefined;
-    if (live.client.clean || live.client.v5?.sessionExpiryS === 0) this.#leave(member);
+    if (member.isGuest || live.client.clean || live.client.v5?.sessionExpiryS === 0) this.#leave(member);
     else
       this.#move(
         member,
@@ -90,14 +100,16 @@ export class SharedSubscriptions {
       );
   }
 
-  /** Hands a message to one member of a group. */
-  give(group: SharedGroup, message: RoutedMessage): void {
+  /**
+   * Hands a message to one member of a group. @returns what resolves when it is stored for that; undefined: it has not to be.
+   */
+  give(group: SharedGroup, message: RoutedMessage): Promise<void> | undefined {
     const mayGet = (member: Member) => this.#mayGet(member, message);
     const { key } = group;
     const member =
       this.#groups.give(key, message, message.qos, (one) => isConnected(one) && mayGet(one)) ??
       (message.qos > 0 ? this.#groups.give(key, message, message.qos, mayGet) : undefined);
-    if (member !== undefined) this.#hand(member, message);
+    return member && this.#hand(member, message);
   }
 
   /** A message was written to the member under this packet id. */
@@ -120,16 +132,28 @@ export class SharedSubscriptions {
   }
 
   /** The member may not have the message any more, or does not take it: somebody else gets it. */
-  refused({ member, message }: Pick<SharedDelivery, 'member' | 'message'>): void {
-    this.#settle({ member, message });
-    const others = (other: Member) => other !== member && isConnected(other) && this.#mayGet(other, message);
-    const next = this.#groups.give(member.group.key, message, message.qos, others);
-    if (next !== undefined) this.#hand(next, message);
+  refused(delivery: SharedDelivery): void {
+    // Otherwise somebody else has it already.
+    if (!this.#isTheirs(delivery)) return;
+    this.#settle(delivery);
+    this.#passOn(delivery.member, delivery.message, delivery.passedOver);
   }
 
   /** Whether the member's session may have the message now. */
-  mayHave({ member, message }: SharedDelivery): boolean {
-    return this.#mayGet(member, message);
+  mayHave(delivery: SharedDelivery): boolean {
+    return this.#isTheirs(delivery) && this.#mayGet(delivery.member, delivery.message);
+  }
+
+  #isTheirs(delivery: SharedDelivery): boolean {
+    return this.#deliveries.get(delivery.member)?.get(delivery.message) === delivery;
+  }
+
+  /** Each member is asked once: none may take it, as where it is larger than any of them takes. */
+  #passOn(from: Member, message: RoutedMessage, passedOver: Set<Member>): void {
+    passedOver.add(from);
+    const others = (other: Member) => !passedOver.has(other) && isConnected(other) && this.#mayGet(other, message);
+    const next = this.#groups.give(from.group.key, message, message.qos, others);
+    if (next !== undefined) this.#hand(next, message, passedOver)?.catch(() => {});
   }
 
   #settle({ member, message }: Pick<SharedDelivery, 'member' | 'message'>): void {
@@ -146,38 +170,50 @@ export class SharedSubscriptions {
     return delivery;
   }
 
-  #hand(member: Member, message: RoutedMessage): void {
+  #hand(member: Member, message: RoutedMessage, passedOver = new Set<Member>()): Promise<void> | undefined {
     const { live } = member;
-    const qos = Math.min(message.qos, live?.qos ?? message.qos) as QoS;
+    const qos = Math.min(message.qos, live?.qos ?? this.#keptQosOf(member)) as QoS;
     if (qos === 0) {
       this.#groups.settled(member.group.key, member, message);
       if (live !== undefined) this.#send(live, { message, qos });
-      return;
+      return undefined;
     }
     const session = live && this.#parts.sessions.known(live.client);
     const owed = session && this.#parts.owed.ofMessage(session, message);
-    const delivery: SharedDelivery = { member, message, messageId: undefined, owed, stored: undefined };
+    const delivery: SharedDelivery = {
+      ...{ member, message, passedOver, owed },
+      ...{ messageId: undefined, stored: undefined, isStoring: false },
+    };
     const theirs = this.#deliveries.get(member) ?? new Map<RoutedMessage, SharedDelivery>();
     theirs.set(message, delivery);
     this.#deliveries.set(member, theirs);
-    if (live === undefined || !live.client.clean) void this.#store(delivery, qos);
+    let stored: Promise<void> | undefined;
+    if (live === undefined || !live.client.clean) stored = this.#store(delivery, qos);
     else this.#send(live, { message, qos, delivery });
     // It goes to somebody else then.
     if (session !== undefined && owed === undefined) this.#parts.cut(session);
+    return stored;
   }
 
-  /** Stores the message for the member's session, and sends it if its client is there. */
+  /**
+   * Stores the message for the member's session, and sends it if its client is there.
+   * @throws Refusal when it could not be stored; it is sent all the same.
+   */
   async #store(delivery: SharedDelivery, qos: QoS): Promise<void> {
     const { member, message } = delivery;
     const packet = { ...message.toStore(), ofGroup: member.text };
     delivery.stored = packet;
-    // A message that cannot be stored is sent all the same.
-    await this.#parts.stored.outgoingEnqueue({ clientId: member.clientId, qos }, packet).catch(() => {});
-    // It may have gone to somebody else meanwhile.
-    if (this.#deliveries.get(member)?.get(message) !== delivery) this.#forget(delivery);
-    else if (member.live !== undefined) this.#send(member.live, { message, qos, delivery });
-    // Its stored session has it now.
-    else this.#settle(delivery);
+    delivery.isStoring = true;
+    try {
+      await this.#parts.stored.outgoingEnqueue({ clientId: member.clientId, qos }, packet);
+    } finally {
+      delivery.isStoring = false;
+      // It may have gone to somebody else meanwhile.
+      if (!this.#isTheirs(delivery)) this.#forget(delivery);
+      else if (member.live !== undefined) this.#send(member.live, { message, qos, delivery });
+      // Its stored session has it now.
+      else this.#settle(delivery);
+    }
   }
 
   #forget({ member, stored, messageId }: SharedDelivery): void {
@@ -211,18 +247,16 @@ export class SharedSubscriptions {
   }
 
   #mayGet(member: Member, message: RoutedMessage): boolean {
-    if (member.live === undefined) {
-      if (this.#isKept(member)) return this.#parts.access.mayKeep(member.user, message);
-      return false;
-    }
+    if (member.live === undefined)
+      return this.#keptQosOf(member) > 0 && this.#parts.access.mayKeep(member.user, message);
     const session = this.#parts.sessions.of(member.live.client);
     return session !== undefined && this.#parts.access.mayRead(session, message.topic);
   }
 
-  /** Whether the session of a member that is away is still stored, with this filter. */
-  #isKept({ clientId, text, user }: Member): boolean {
+  /** The QoS of the filter of a member that is away, for whom nothing of QoS 0 is kept; 0 too where its session has ended. */
+  #keptQosOf({ clientId, text, user }: Member): QoS {
     const facts = this.#parts.stored.findSession(clientId);
-    return facts?.user === user && facts.filters.has(text);
+    return facts?.user === user ? ((facts.filters.get(text)?.qos ?? 0) as QoS) : 0;
   }
 
   #join(joining: {
@@ -239,8 +273,12 @@ export class SharedSubscriptions {
     const before = known?.members.get(clientId);
     if (before !== undefined) return before;
     const group = known?.group ?? new SharedGroup(key, parts.filter);
-    const member: Member = { group, clientId, user, text, live: undefined };
+    const isGuest = user === this.#parts.guest.key;
+    const member: Member = { group, clientId, user, text, isGuest, live: undefined };
     if (!this.#groups.join(key, member)) return undefined;
+    const ofClient = this.#ofClients.get(clientId);
+    if (ofClient === undefined) this.#ofClients.set(clientId, new Set([member]));
+    else ofClient.add(member);
     if (known === undefined) {
       this.#byKey.set(key, { group, members: new Map([[clientId, member]]) });
       this.#parts.tree.addGroup(group);
@@ -252,6 +290,8 @@ export class SharedSubscriptions {
     const { group, clientId } = member;
     const known = this.#byKey.get(group.key);
     known?.members.delete(clientId);
+    const ofClient = this.#ofClients.get(clientId);
+    if (ofClient?.delete(member) === true && ofClient.size === 0) this.#ofClients.delete(clientId);
     if (known?.members.size === 0) {
       this.#byKey.delete(group.key);
       this.#parts.tree.removeGroup(group);
@@ -269,8 +309,12 @@ export class SharedSubscriptions {
       if (to === undefined) continue;
       const delivery = this.#drop(from, message);
       if (delivery !== undefined) this.#forget(delivery);
-      if (this.#mayGet(to, message)) this.#hand(to, message);
-      else this.refused({ member: to, message });
+      const passedOver = delivery?.passedOver ?? new Set<Member>();
+      if (this.#mayGet(to, message)) this.#hand(to, message, passedOver)?.catch(() => {});
+      else {
+        this.#settle({ member: to, message });
+        this.#passOn(to, message, passedOver);
+      }
     }
   }
 

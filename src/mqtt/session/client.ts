@@ -120,6 +120,14 @@ export class Client {
     return id;
   }
 
+  /**
+   * A message is sent again under this id, and those that were not sent before get ids behind it: what a client has not
+   * acknowledged has ids that follow one another, so that none is given again while it is in use [MQTT-2.3.1-2].
+   */
+  noteId(id: number): void {
+    this.#nextId = id >= 65_535 ? 1 : id + 1;
+  }
+
   // --- Reading ------------------------------------------------------------------------------------------------
 
   /** Pauses reading until `readOn` has been called as often. */

@@ -159,8 +159,11 @@ export class IncomingPublishes {
       if (await messages.isReceived(client, packet as StoredPacket)) return this.#answer(client, answer);
     }
     const dropped = typeof decision === 'object' ? decision : undefined;
-    const refused = client.v5 === undefined ? undefined : (dropped ?? (await this.#storeReceived(client, packet)));
-    if (refused !== undefined) {
+    const kept =
+      client.v5 === undefined || dropped !== undefined ? undefined : await this.#storeReceived(client, packet);
+    const refused = client.v5 === undefined ? undefined : (dropped ?? (decision === 'taken' ? undefined : kept));
+    // What is stored is not said to be refused, or it comes again under another id; a repeat is known by its fingerprint.
+    if (refused !== undefined || kept !== undefined) {
       await this.#answer(client, { ...answer, dropped: refused });
       client.answered(1);
       return;

@@ -37,8 +37,16 @@ export class PacketHandler {
     this.#parts = parts;
   }
 
-  /** @param packet the whole packet. */
+  /** @param packet the whole packet. Whatever goes wrong with it ends its connection alone. */
   handle(client: Client, packet: Buffer): void {
+    try {
+      this.#handle(client, packet);
+    } catch (error) {
+      client.fail(error as Error);
+    }
+  }
+
+  #handle(client: Client, packet: Buffer): void {
     const type = (packet[0] as number) >> 4;
     if (type === packetTypes.connect && !this.#isSpoken(client, packet)) return;
     const fault = packetFault(packet, client.version);

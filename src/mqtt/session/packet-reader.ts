@@ -99,7 +99,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
   /** Handles packets behind CONNACK. */
   #takeAll(client: Client, bytes: Buffer): void {
     let at = 0;
-    while (at < bytes.length) {
+    while (at < bytes.length && !client.closed) {
       const end = this.#takeNext(client, bytes, at);
       if (end === undefined) return;
       at = end;

@@ -17,8 +17,9 @@ export class SendWindow {
   #waiting: Waiting[] | undefined;
   #waitingBytes = 0;
 
+  /** @param receiveMaximum of the client; beyond our own bound it would have us remember, and look through, all packet ids. */
   constructor(receiveMaximum: number) {
-    this.#max = receiveMaximum;
+    this.#max = Math.min(receiveMaximum, limits.unacknowledgedMax);
   }
 
   /** Whether a message may be sent now, and none waits before it. */
@@ -38,6 +39,12 @@ export class SendWindow {
   /** A message that was reserved is sent under this id. */
   take(id: number): void {
     this.#reserved -= 1;
+    this.#ids ??= new Set();
+    this.#ids.add(id);
+  }
+
+  /** An id that is in use from an earlier connection, of a message that was received and is not complete. */
+  keep(id: number): void {
     this.#ids ??= new Set();
     this.#ids.add(id);
   }

@@ -6,7 +6,7 @@ import type { Client } from './client.ts';
 
 export class SilenceWatch {
   /** By the number of the slot. */
-  readonly #slots = new Map<number, Client[]>();
+  readonly #slots = new Map<number, Set<Client>>();
   readonly #onSilent: (client: Client) => void;
   #next = slotOf(performance.now());
   #timer: NodeJS.Timeout | undefined;
@@ -18,9 +18,24 @@ export class SilenceWatch {
 
   /** From now on the connection may be silent for so long; 0: for ever. */
   watch(client: Client, silenceMsMax: number): void {
+    this.forget(client);
     client.silenceMsMax = silenceMsMax;
     client.heardMs = performance.now();
     this.#put(client);
+  }
+
+  /** The connection has ended: its slot may be hours away, and must not keep it in memory until then (I4). */
+  forget(client: Client): void {
+    const clients = this.#slots.get(client.silenceSlot);
+    if (clients?.delete(client) === true && clients.size === 0) this.#slots.delete(client.silenceSlot);
+    client.silenceSlot = -1;
+  }
+
+  /** How many connections are looked at some time. */
+  get size(): number {
+    let size = 0;
+    for (const clients of this.#slots.values()) size += clients.size;
+    return size;
   }
 
   close(): void {
@@ -37,15 +52,12 @@ export class SilenceWatch {
   }
 
   #put(client: Client): void {
-    if (client.silenceMsMax === 0) {
-      client.silenceSlot = -1;
-      return;
-    }
+    if (client.silenceMsMax === 0 || client.closed) return;
     const slot = Math.max(this.#next, slotOf(client.heardMs + client.silenceMsMax) + 1);
     client.silenceSlot = slot;
     const clients = this.#slots.get(slot);
-    if (clients === undefined) this.#slots.set(slot, [client]);
-    else clients.push(client);
+    if (clients === undefined) this.#slots.set(slot, new Set([client]));
+    else clients.add(client);
     this.#lookLater();
   }
 
@@ -56,8 +68,7 @@ export class SilenceWatch {
       if (clients === undefined) continue;
       this.#slots.delete(this.#next);
       // Put back into later slots.
-      const slot = this.#next;
-      for (const client of clients) if (client.silenceSlot === slot && !client.closed) this.#judge(client, nowMs);
+      for (const client of clients) if (!client.closed) this.#judge(client, nowMs);
     }
   }
 

@@ -222,6 +222,7 @@ export class MqttPersistence implements MqttSessions {
    */
   async setup(broker: BrokerIdentity): Promise<void> {
     await this.#tables.start(broker.id);
+    if (broker.onSessionEnded !== undefined) this.#sessions.onEnded = broker.onSessionEnded;
     const loaded = await this.#sessions.load(
       this.#tables,
       broker.connectionOf ?? (() => undefined),

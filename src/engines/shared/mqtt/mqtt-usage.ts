@@ -189,13 +189,14 @@ export class MqttUsage {
 /** Bytes that a row of a message counts besides its topic and payload. */
 const messageRowBytes = 64;
 
-/** What a message counts for a quota, in bytes: its topic and payload in UTF-8, and the overhead of its row. */
+/** What a message counts for a quota, in bytes: its topic and payload in UTF-8, its properties, and the overhead of its row. */
 export function messageCost(packet: {
   readonly topic?: string | undefined;
   readonly payload?: string | Uint8Array | undefined;
+  readonly properties?: Uint8Array | undefined;
 }): number {
-  const { topic = '', payload = '' } = packet;
-  return Buffer.byteLength(topic) + Buffer.byteLength(payload) + messageRowBytes;
+  const { topic = '', payload = '', properties } = packet;
+  return Buffer.byteLength(topic) + Buffer.byteLength(payload) + (properties?.length ?? 0) + messageRowBytes;
 }
 
 /** The same in SQL, of a row with the columns `topic` and `payload`. The triggers of `retained_bytes` count alike. */

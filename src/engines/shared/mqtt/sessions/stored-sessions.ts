@@ -38,6 +38,8 @@ export class StoredSessions {
   readonly subscriptions: MqttSubscriptions;
   /** Connections whose session was ended while they were open: packets they still send must not create it again. */
   readonly #ended = new WeakSet<object>();
+  /** Called when a session has ended. */
+  onEnded: (clientId: string) => void = () => {};
   #connectionOf: ConnectionOf = () => undefined;
   #lastKey = 0;
   #closed = false;
@@ -232,6 +234,7 @@ export class StoredSessions {
     const session = this.#byClient.get(clientId);
     if (session === undefined) return;
     this.#drop(session);
+    this.onEnded(clientId);
     try {
       const [cleared = 0] = await this.#writes.write([{ kind: 'session-ended', session: session.key, clientId }]);
       if (cleared === clearRowsMax) this.#clearInSlices({ kind: 'queue-cleared', session: session.key });
