@@ -276,7 +276,9 @@ export class MqttServer implements ClientOwner {
   }
 
   #publishWill(client: Client, will: Will): void {
-    const delayS = Math.min(will.delayS ?? 0, client.v5?.sessionExpiryS ?? 0);
+    const keptMsMax = will.user === undefined ? undefined : this.#parts.stored.expiryMsMaxOf(will.user);
+    const keptSMax = keptMsMax === undefined ? Number.POSITIVE_INFINITY : keptMsMax / 1_000;
+    const delayS = Math.min(will.delayS ?? 0, client.v5?.sessionExpiryS ?? 0, keptSMax);
     if (delayS > 0 && !this.#connections.isClosed) this.#wills.delay(client.id, will, delayS * 1_000);
     else this.#wills.publish(will, this.sessions.known(client));
   }

@@ -83,6 +83,10 @@ export class ClientSession {
   deciding: Promise<void> | undefined;
   /** The last message of QoS 2 that came from it, until it is relayed: later ones are relayed behind it. */
   receiving: Promise<void> | undefined;
+  /** Set while retained messages are sent to it. */
+  sendingRetained: Promise<void> | undefined;
+  /** Whether a later connection has its client id. */
+  isTakenOver = false;
   /** Set while stored messages are replayed. */
   replay: SessionReplay | undefined;
   /** When the user was last looked up, by the monotonic clock. */
@@ -208,7 +212,10 @@ export class Sessions {
     const holder = this.#holders.get(client.id);
     if (holder !== undefined && holder.actor.key !== user.key && mayStay(holder)) return undefined;
     const session = new ClientSession(client, signedIn, this.#clock.elapsedMs());
-    if (holder !== undefined) this.#drop(holder);
+    if (holder !== undefined) {
+      holder.isTakenOver = true;
+      this.#drop(holder);
+    }
     this.#holders.set(client.id, session);
     this.#addToUser(session);
     if (!client.clean) this.#kept += 1;

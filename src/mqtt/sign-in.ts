@@ -105,7 +105,9 @@ export class SignIn implements ClientIdHolders {
     const leave = () => {
       sessions.release(session);
       this.#parts.onGone(session);
-      if (!client.clean && sessions.holderOf(client.id) === undefined) this.#leaveStored(client);
+      // Its end may come behind that of a later connection, which has said what becomes of the session.
+      const isLast = !session.isTakenOver && sessions.holderOf(client.id) === undefined;
+      if (!client.clean && isLast) this.#leaveStored(client);
     };
     client.conn.once('close', leave);
     if (client.conn.destroyed) leave();

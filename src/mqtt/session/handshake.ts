@@ -30,7 +30,7 @@ export interface HandshakeParts {
     MqttSessions,
     'expiryMsMaxOf' | 'subscriptionsByClient' | 'cleanSubscriptions' | 'cleanIncoming' | 'putWill' | 'delWill'
   >;
-  readonly wills: Pick<Wills, 'cameBack'>;
+  readonly wills: Pick<Wills, 'cameBack' | 'noteKept'>;
   readonly log: Log;
   /** Sends what waits for the session; resolves when it has been sent, or the connection has closed. */
   readonly replay: (client: Client) => Promise<void>;
@@ -81,6 +81,7 @@ export class Handshake {
   #forgetWill(client: Client): void {
     if (client.will === undefined) return;
     client.will = undefined;
+    this.#parts.wills.noteKept(client.id, undefined);
     this.#parts.stored.delWill(client).catch(() => {});
   }
 
@@ -174,6 +175,9 @@ export class Handshake {
     const { stored } = this.#parts;
     client.will = will;
     await stored.delWill(client).catch(() => {});
+    // Its will is published where it has closed meanwhile.
+    if (client.closed) return;
+    this.#parts.wills.noteKept(client.id, will);
     if (will !== undefined) await stored.putWill(client, will);
   }
 }

@@ -82,14 +82,15 @@ export class IncomingPublishes {
     const { pubacks, pubrecs } = answers.of(client);
     const before = session.receiving;
     if (packet.qos === 0) client.handling(this.#whileUndecided(session, this.#publish(session, packet, before)));
-    else if (packet.qos === 1)
-      client.handling(
-        this.#whileUndecided(session, this.#acknowledge(session, { packet, place: pubacks.open(), before })),
-      );
-    else {
+    else if (packet.qos === 1) {
+      const place = pubacks.open();
+      client.handling(this.#whileUndecided(session, this.#acknowledge(session, { packet, place, before }), place));
+    } else {
       const mayRepeat = packet.dup || pubrecs.has(packet.messageId);
       const place = pubrecs.open(packet.messageId);
-      client.handling(this.#whileUndecided(session, this.#inTurn(session, { packet, place, mayRepeat, before })));
+      client.handling(
+        this.#whileUndecided(session, this.#inTurn(session, { packet, place, mayRepeat, before }), place),
+      );
     }
   }
 
@@ -121,13 +122,15 @@ export class IncomingPublishes {
     this.#parts.log.warn({ client: session?.clientId, reason: error.message }, 'a message could not be stored');
   }
 
-  async #whileUndecided(session: ClientSession, work: Promise<unknown>): Promise<void> {
+  async #whileUndecided(session: ClientSession, work: Promise<unknown>, place?: AnswerPlace): Promise<void> {
     const { undecided } = this.#parts;
     undecided.begin();
     try {
       await work;
     } catch (error) {
       this.noteUnstored(session, error as Error);
+      // Behind the end of the connection: what waits for its turn has it, and nothing is written.
+      setImmediate(() => place?.end());
       throw error;
     } finally {
       undecided.end();

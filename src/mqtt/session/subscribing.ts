@@ -107,10 +107,18 @@ export class Subscribing {
       // No shared subscription gets retained messages [3.8.4].
       ({ filter, options }) => !filter.startsWith('$share/') && wantsRetained(options, fresh.has(filter)),
     );
-    void this.#sendRetained(session, {
+    // One look-up at a time: those behind it wait, and with them the packet, so that no more are read.
+    const earlier = session.sendingRetained;
+    const sending = this.#sendRetained(session, {
       filters: [...new Set(wanted.map(({ filter }) => filter))],
       identifier: asked[0]?.options.identifier,
+      earlier,
     });
+    session.sendingRetained = sending;
+    void sending.then(() => {
+      if (session.sendingRetained === sending) session.sendingRetained = undefined;
+    });
+    await earlier;
     await written;
   }
 
@@ -150,8 +158,14 @@ export class Subscribing {
   /** Only SUBSCRIBE asks for retained messages, and no session that is taken up [3.1.2.4]. */
   async #sendRetained(
     session: ClientSession,
-    { filters, identifier }: { readonly filters: readonly string[]; readonly identifier: number | undefined },
+    wanted: {
+      readonly filters: readonly string[];
+      readonly identifier: number | undefined;
+      readonly earlier: Promise<void> | undefined;
+    },
   ): Promise<void> {
+    const { filters, identifier, earlier } = wanted;
+    await earlier;
     if (filters.length === 0) return;
     const { client } = session;
     try {

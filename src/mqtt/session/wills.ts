@@ -24,12 +24,20 @@ export class Wills {
   #isClosed = false;
   #looking: Promise<void> | undefined;
   readonly #underWay = new Set<Promise<void>>();
+  /** By client id, of connections: a later one may have stored another while this one is being published. */
+  readonly #kept = new Map<string, Will>();
   /** By client id. */
   readonly #delayed = new Map<string, { readonly will: Will; readonly dueMs: number }>();
   #delayTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: WillsParts) {
     this.#parts = parts;
+  }
+
+  /** The will that is stored for a client from now on; undefined: none. */
+  noteKept(clientId: string, will: Will | undefined): void {
+    if (will === undefined) this.#kept.delete(clientId);
+    else this.#kept.set(clientId, will);
   }
 
   start(): void {
@@ -95,7 +103,13 @@ export class Wills {
     const { stored, publish } = this.#parts;
     await publish(will, session);
     const { clientId: id = '', brokerId } = will;
-    await stored.delWill(brokerId === undefined ? { id } : { id, brokerId });
+    // It was not stored.
+    if (brokerId === undefined) return;
+    const kept = this.#kept.get(id);
+    // The row is that of a later connection.
+    if (kept !== undefined && kept !== will && brokerId === this.#parts.brokerId) return;
+    if (kept === will) this.#kept.delete(id);
+    await stored.delWill({ id, brokerId });
   }
 
   async #publishLost(): Promise<void> {

@@ -51,12 +51,7 @@ const rows: readonly (readonly [section: string, what: string, pieces: readonly 
   ['3.6', 'a PUBREL', [hello(), packet(0x62, [0, 9])], `${accepted}70020009`],
   ['3.6', 'a PUBREL sent again, with DUP', [hello(), packet(0x6a, [0, 9])], `${accepted}70020009`],
   ['3.8', 'a SUBSCRIBE', [hello(), packet(0x82, [0, 1], 'a/+', [1], 'b/#', [2])], `${accepted}900400010102`],
-  [
-    '3.8',
-    'a SUBSCRIBE sent again, with DUP',
-    [hello(), packet(0x8a, [0, 1], 'a', [1])],
-    `${accepted}9003000101${pong}`,
-  ],
+  ['3.8', 'a SUBSCRIBE sent again, with DUP', [hello(), packet(0x8a, [0, 1], 'a', [1])], `${accepted}9003000101`],
   ['3.10', 'an UNSUBSCRIBE', [hello(), packet(0xa2, [0, 1], 'a')], `${accepted}b0020001`],
   ['3.10', 'an UNSUBSCRIBE sent again, with DUP', [hello(), packet(0xaa, [0, 1], 'a')], `${accepted}b0020001`],
 ];
