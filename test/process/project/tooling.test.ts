@@ -67,7 +67,7 @@ const breaches: readonly Breach[] = [
   { rule: 'parts-know-not-who-opens-them', file: 'src/engines/embedded/log/planted.ts', to: '../planted-door.ts' },
   { rule: 'every-part-of-http-has-its-place', file: 'src/http/planted/planted.ts', to: '../server/planted.ts' },
   { rule: 'versions-know-not-who-registers-them', file: 'src/http/v2/planted-top.ts', to: '../planted-server.ts' },
-  { rule: 'packets-know-no-broker', file: 'src/mqtt/packets/planted.ts', to: '../planted-broker.ts' },
+  { rule: 'packets-know-no-broker', file: 'src/mqtt/protocol/planted.ts', to: '../planted-broker.ts' },
   { rule: 'versions-never-meet', file: 'src/http/v1/planted.ts', to: '../v2/planted-below.ts' },
   { rule: 'versions-never-meet', file: 'src/http/v2/planted.ts', to: '../v1/planted-below.ts' },
   { rule: 'version-1-only-translates', file: 'src/http/v1/planted-rule.ts', to: '../../domain/planted-below.ts' },
