@@ -316,21 +316,14 @@ export const refusedPackets: readonly Refused[] = [
       })),
     ];
   }),
-  ...[
-    '$share/',
-    '$share/g',
-    '$share/g/',
-    '$share//a',
-    '$share/+/a',
-    '$share/#/a',
-    '$share/a+/a',
-    '$share/g#/a',
-  ].map((filter) => ({
-    clause: filter.endsWith('/a') && filter !== '$share//a' ? 'MQTT-4.8.2-2' : 'MQTT-4.8.2-1',
-    what: `a SUBSCRIBE to ${filter}`,
-    sends: subscribe([0], filter, [1]),
-    codes: filterInvalid,
-  })),
+  ...['$share/', '$share/g', '$share/g/', '$share//a', '$share/+/a', '$share/#/a', '$share/a+/a', '$share/g#/a'].map(
+    (filter) => ({
+      clause: filter.endsWith('/a') && filter !== '$share//a' ? 'MQTT-4.8.2-2' : 'MQTT-4.8.2-1',
+      what: `a SUBSCRIBE to ${filter}`,
+      sends: subscribe([0], filter, [1]),
+      codes: filterInvalid,
+    }),
+  ),
   {
     clause: 'MQTT-3.8.3-4',
     what: 'No Local of a shared subscription',
