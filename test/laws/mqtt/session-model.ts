@@ -88,7 +88,7 @@ export class Session {
 }
 
 /** Section 4.7, character by character. */
-export function matches(filter: string, topic: string): boolean {
+function matches(filter: string, topic: string): boolean {
   const [wanted, levels] = [filter.split('/'), topic.split('/')];
   for (const [n, level] of wanted.entries()) {
     if (level === '#') return true;
@@ -104,13 +104,13 @@ function matchesWithParent(filter: string, topic: string): boolean {
 }
 
 /** Contract 8: a filter that begins with `/` or `+/` asks for the form with a slash before it. */
-export function formOf(filter: string, topic: string): string | undefined {
+function formOf(filter: string, topic: string): string | undefined {
   const form = /^\+?\//.test(filter) ? `/${topic}` : topic;
   return matchesWithParent(filter, form) ? form : undefined;
 }
 
 /** `$share/group/filter` in its parts. */
-export function sharedOf(filter: string): { readonly group: string; readonly filter: string } | undefined {
+function sharedOf(filter: string): { readonly group: string; readonly filter: string } | undefined {
   const [, group, inner] = /^\$share\/([^/]+)\/(.+)$/.exec(filter) ?? [];
   return group === undefined || inner === undefined ? undefined : { group, filter: inner };
 }

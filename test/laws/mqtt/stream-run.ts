@@ -9,7 +9,7 @@ import { type Delivery, type Message, MqttModel, type Qos, Session } from './ses
 import { compare } from './stream-comparison.ts';
 import { type ClientOfStream, clients, type PacketOfBurst, type Step, type StepOf } from './stream-steps.ts';
 
-export const readings = 'devices/m/sensors/s/value';
+const readings = 'devices/m/sensors/s/value';
 const ping: PacketOfBurst = { kind: 'ping' };
 /** More than whole seconds, so that nothing expires at the very moment it is looked at. */
 const beyondMs = 7;
