@@ -14,9 +14,9 @@ export interface IdleMemory {
 }
 
 const connectionsWanted = 20_000;
-/** Descriptors that server and generator need besides. */
-const descriptorsBeside = 3_000;
-/** On their way at once; and addresses that they come from, since one address has not all the connections. */
+/** Descriptors besides: those of files, and a tenth of all connections, which nobody has alone. */
+const descriptorsBeside = 6_000;
+/** On their way at once; and addresses that they come from, each of which has ports of its own. */
 const atOnce = 200;
 const addresses = 8;
 

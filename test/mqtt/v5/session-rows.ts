@@ -172,6 +172,25 @@ export const sessionRows: readonly ClauseRow[] = [
     },
   },
   {
+    clauses: ['4.4.0-1', '3.3.1-1'],
+    what: 'what is retained, was given and was not acknowledged is sent again too',
+    run: async (scene) => {
+      const other = await scene.connect('other');
+      await other.publish({ topic: scene.topic(), retain: true });
+      const client = await scene.connect('kept', kept);
+      await client.subscribe(scene.topic());
+      const first = await client.take(1);
+      await client.cut();
+      const second = await scene.heard(await scene.connect('kept', back));
+      assert.deepEqual(
+        second.map(({ messageId }) => messageId),
+        first.map(({ messageId }) => messageId),
+      );
+      assert.equal(heard(second)[0]?.dup, true);
+      await other.publish({ topic: scene.topic(), payload: '', retain: true });
+    },
+  },
+  {
     clauses: ['4.4.0-1', '4.3.3-5', '4.3.3-6'],
     what: 'after PUBREC it is PUBREL that is sent again, not the PUBLISH',
     run: async (scene) => {

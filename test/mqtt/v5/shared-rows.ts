@@ -104,6 +104,20 @@ export const sharedRows: readonly ClauseRow[] = [
     },
   },
   {
+    clauses: ['3.3.4-3', '4.8.2'],
+    what: 'a message by a shared subscription names no identifier of another subscription',
+    run: async (scene) => {
+      const client = await scene.connect('a');
+      await client.subscribe({ topic: `$share/g/${scene.topic('#')}`, qos: 1 });
+      await client.subscribe({ topic: scene.topic(), qos: 1 }, 12);
+      await publish(scene, 1);
+      const ids = (await scene.heard(client)).map(
+        (came) => came.cmd === 'publish' && came.properties?.subscriptionIdentifier,
+      );
+      assert.deepEqual(ids.toSorted(), [12, undefined]);
+    },
+  },
+  {
     clauses: ['3.10.4-1', '4.8.2'],
     what: 'who unsubscribes is no member any more, nor who has gone',
     run: async (scene) => {
