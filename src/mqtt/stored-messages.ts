@@ -1,7 +1,7 @@
 // Stored messages (retained, or queued for an absent client) pass the same permission check at delivery as others. The
 // check needs the device in memory, so it is loaded before the message is handed out.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { MqttSessions, PacketClient, StoredPacket } from '../domain/ports/mqtt-sessions.ts';
+import type { MqttSessions, PacketClient, QueueRecipient, StoredPacket } from '../domain/ports/mqtt-sessions.ts';
 import type { Published } from './publishing.ts';
 import type { ClientSession } from './sessions.ts';
 import { isOfDevice, withIdsOf } from './topics.ts';
@@ -78,6 +78,11 @@ export class StoredMessages {
         if (isOfDevice(topic)) yield { ...message, topic: withIdsOf(filter, topic) };
       }
     }
+  }
+
+  /** Keeps a message for one session; gives it its number. */
+  enqueue(recipient: QueueRecipient, packet: StoredPacket): Promise<void> {
+    return this.#parts.stored.outgoingEnqueue(recipient, packet);
   }
 
   /** The message was acknowledged, or is not to be delivered. */

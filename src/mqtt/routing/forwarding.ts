@@ -203,7 +203,7 @@ export class Forwarding {
       this.cut(session);
       return 'held';
     }
-    const match = this.#matchOf(session, message);
+    const match = this.matchOf(session, message);
     if (match === undefined) return 'denied';
     if (retain && this.#parts.settings().isOutdated(session, message)) return 'denied';
     if (isNew && session.replay !== undefined) return this.#hold(session, session.replay, message);
@@ -212,7 +212,8 @@ export class Forwarding {
     return { ...match, qos: Math.min(qos, match.qos) as QoS };
   }
 
-  #matchOf(session: ClientSession, message: Delivered): Match | undefined {
+  /** How the session may have the message by its filters and rights now. */
+  matchOf(session: ClientSession, message: Delivered): Match | undefined {
     const { access } = this.#parts;
     const { topic, shared } = message;
     if (shared === undefined)

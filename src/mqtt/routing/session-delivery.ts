@@ -53,6 +53,23 @@ export class SessionDelivery {
     else setImmediate(() => this.#send(session, message, { match: forwarded, ended }));
   }
 
+  /**
+   * Sends a retained message, which a session that is kept has until it acknowledges it [MQTT-4.4.0-1]. Resolves when nobody has
+   * to wait for it any more. @param origin as it is retained.
+   */
+  async deliverRetained(session: ClientSession, message: Delivered, origin: StoredPacket): Promise<void> {
+    const { client, clientId } = session;
+    const granted = client.clean ? undefined : this.#parts.forwarding.matchOf(session, message);
+    const qos = Math.min(message.qos, granted?.qos ?? 0);
+    let kept: Delivered = message;
+    if (qos > 0) {
+      const packet = { ...origin, givenRetained: true };
+      await this.#parts.messages.enqueue({ clientId, qos }, packet);
+      kept = { ...message, brokerId: packet.brokerId, brokerCounter: packet.brokerCounter };
+    }
+    await new Promise<void>((resolve) => this.deliver(session, kept, resolve));
+  }
+
   /** Sends what waits for the session; resolves when it has been sent, or the connection has closed. */
   async replay(client: Client): Promise<void> {
     for await (const packet of this.#parts.messages.outgoing(client)) {
@@ -128,8 +145,7 @@ export class SessionDelivery {
     const packet: Sent = { ...message, cmd: 'publish', qos: match.qos, dup: false };
     if (match.qos > 0) packet.messageId = client.takeId();
     try {
-      // Retained messages are not stored for the session.
-      const isStored = match.qos > 0 && !client.clean && !message.retain;
+      const isStored = match.qos > 0 && !client.clean;
       if (isStored) await this.#parts.messages.update(client, packet);
       if (await this.#write(client, packet, match)) return;
       this.#refused(message);
@@ -184,11 +200,14 @@ export class SessionDelivery {
 }
 
 function sentOf(stored: StoredPacket, session: ClientSession | undefined): Sent {
-  const { properties, ofGroup, ...packet } = stored as Sent & { readonly ofGroup?: string };
+  const { properties, ofGroup, givenRetained, ...packet } = stored as Sent & {
+    readonly ofGroup?: string;
+    readonly givenRetained?: boolean;
+  };
   const payload = bufferOf(packet.payload);
   return {
     ...packet,
-    ...{ payload, retain: false, isNew: false },
+    ...{ payload, retain: givenRetained === true, isNew: false },
     ...(ofGroup === undefined ? {} : ofMember(session, ofGroup, packet.publishedRetain === true)),
     ...(properties === undefined ? {} : { properties: bufferOf(properties) }),
   };

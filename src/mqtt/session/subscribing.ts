@@ -172,7 +172,7 @@ export class Subscribing {
       for await (const message of this.#parts.messages.retained(filters)) {
         if (client.closed) return;
         const delivered = retainedOf(message, identifier);
-        await new Promise<void>((resolve) => this.#parts.delivery.deliver(session, delivered, resolve));
+        await this.#parts.delivery.deliverRetained(session, delivered, message);
       }
     } catch {
       // The store has closed, or cannot be read: as for any reader, nothing comes.
