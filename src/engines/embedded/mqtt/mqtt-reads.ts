@@ -13,7 +13,7 @@ import {
   retainedPageRows,
   type WillRow,
 } from '../../shared/mqtt/mqtt-tables.ts';
-import { messageCostSql } from '../../shared/mqtt/mqtt-usage.ts';
+import { retainedCostSql } from '../../shared/mqtt/mqtt-usage.ts';
 import { StatementCache } from '../database/statement-cache.ts';
 
 export class SqliteMqttReads implements MqttReads {
@@ -118,7 +118,7 @@ export class SqliteMqttReads implements MqttReads {
   }
 
   #ownBytesOn(user: UserKey | undefined, topic: string): number {
-    const sql = `SELECT user, ${messageCostSql} AS bytes FROM mqtt_retained WHERE topic = ?`;
+    const sql = `SELECT user, ${retainedCostSql} AS bytes FROM mqtt_retained WHERE topic = ?`;
     const row = this.#statements.prepare(sql).get(topic);
     return row !== undefined && row['user'] === (user ?? null) ? Number(row['bytes']) : 0;
   }

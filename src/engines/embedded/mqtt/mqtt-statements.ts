@@ -140,9 +140,9 @@ function addWill({ clientId, brokerId, user, topic, payload, rest, qos, retain }
   add(insertWill, clientId, brokerId, user, topic, payload, rest, qos, retain ? 1 : 0);
 }
 
-function addRetained({ topic, payload, rest, qos, user, mayAdd }: RetainedChange, add: Add): void {
-  const values = [payload, qos, rest, user, topic];
-  add('UPDATE mqtt_retained SET payload = ?, qos = ?, rest = ?, user = ? WHERE topic = ?', ...values);
+function addRetained({ topic, payload, rest, qos, user, extra, mayAdd }: RetainedChange, add: Add): void {
+  const values = [payload, qos, rest, user, extra, topic];
+  add('UPDATE mqtt_retained SET payload = ?, qos = ?, rest = ?, user = ?, extra = ? WHERE topic = ?', ...values);
   add(insertRetained, ...values, mayAdd ? 1 : 0, topic);
 }
 
@@ -157,7 +157,7 @@ const insertIncoming = `INSERT OR REPLACE INTO mqtt_incoming (session, packet_id
   VALUES (?, ?, ?, ?, ?, ?, ?)`;
 const insertWill = `INSERT OR REPLACE INTO mqtt_will (client_id, broker_id, user, topic, payload, rest, qos, retain)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
-const insertRetained = `INSERT INTO mqtt_retained (payload, qos, rest, user, topic) SELECT ?, ?, ?, ?, ?
+const insertRetained = `INSERT INTO mqtt_retained (payload, qos, rest, user, extra, topic) SELECT ?, ?, ?, ?, ?, ?
   WHERE ? = 1 AND NOT EXISTS (SELECT 1 FROM mqtt_retained WHERE topic = ?)`;
 const clearRetained = `DELETE FROM mqtt_retained WHERE topic IN (
   SELECT topic FROM mqtt_retained WHERE user = ? AND topic >= ? AND topic < ? LIMIT ${retainedPageRows})`;

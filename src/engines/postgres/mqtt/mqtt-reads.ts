@@ -12,7 +12,7 @@ import {
   retainedPageRows,
   type WillRow,
 } from '../../shared/mqtt/mqtt-tables.ts';
-import { messageCostSql } from '../../shared/mqtt/mqtt-usage.ts';
+import { retainedCostSql } from '../../shared/mqtt/mqtt-usage.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
 import { unpacked } from './parameter-arrays.ts';
 
@@ -140,7 +140,7 @@ export class PostgresMqttReads implements MqttReads {
   async *retained(topics: readonly string[]): AsyncGenerator<RetainedRow> {
     if (topics.length === 0) return;
     const sizes = await this.#database.query<SizedTopic>(
-      `SELECT topic, ${messageCostSql} AS bytes FROM mqtt_retained WHERE topic = ANY ($1::text[])`,
+      `SELECT topic, ${retainedCostSql} AS bytes FROM mqtt_retained WHERE topic = ANY ($1::text[])`,
       [topics],
     );
     const byTopic = new Map(sizes.map(({ topic, bytes }) => [topic, bytes]));
@@ -177,7 +177,7 @@ export class PostgresMqttReads implements MqttReads {
     if (users.length + topics.length === 0) return [];
     const rows = await this.#database.query<{ topic: string | null; user: UserKey | null; bytes: number }>(
       `SELECT NULL AS topic, "user", retained_bytes AS bytes FROM usage WHERE "user" = ANY ($1::bigint[])
-        UNION ALL SELECT topic, "user", ${messageCostSql} FROM mqtt_retained WHERE topic = ANY ($2::text[])`,
+        UNION ALL SELECT topic, "user", ${retainedCostSql} FROM mqtt_retained WHERE topic = ANY ($2::text[])`,
       [users, topics],
     );
     const byUser = new Map<UserKey | null, number>();

@@ -83,16 +83,17 @@ export const putWills = `INSERT INTO mqtt_will (client_id, broker_id, "user", to
 export const removeWills = `DELETE FROM mqtt_will USING unnest($1::text[], $2::text[]) AS x (client_id, broker_id)
   WHERE mqtt_will.client_id = x.client_id AND mqtt_will.broker_id = x.broker_id`;
 
-const retainedRows = `unnest(${unnest}, $5::text[], $6::smallint[], $7::bigint[]) AS x (${names}, topic, qos, "user")`;
+const retainedRows = `unnest(${unnest}, $5::text[], $6::smallint[], $7::bigint[], $8::integer[])
+  AS x (${names}, topic, qos, "user", extra)`;
 
 // xmax is 0 in a row that is new. In the order of topics, so that two processes do not wait for each other.
-export const putRetained = `INSERT INTO mqtt_retained (topic, qos, "user", payload, rest)
-  SELECT x.topic, x.qos, x."user", ${payload}, ${rest} FROM ${retainedRows} ORDER BY x.topic COLLATE "C"
+export const putRetained = `INSERT INTO mqtt_retained (topic, qos, "user", extra, payload, rest)
+  SELECT x.topic, x.qos, x."user", x.extra, ${payload}, ${rest} FROM ${retainedRows} ORDER BY x.topic COLLATE "C"
   ON CONFLICT (topic) DO UPDATE SET qos = excluded.qos, "user" = excluded."user",
-    payload = excluded.payload, rest = excluded.rest
+    extra = excluded.extra, payload = excluded.payload, rest = excluded.rest
   RETURNING topic, CASE WHEN xmax = 0 THEN ${retained.added} ELSE ${retained.replaced} END AS outcome`;
 
-export const updateRetained = `UPDATE mqtt_retained SET qos = x.qos, "user" = x."user", payload = ${payload}, rest = ${rest}
+export const updateRetained = `UPDATE mqtt_retained SET qos = x.qos, "user" = x."user", extra = x.extra, payload = ${payload}, rest = ${rest}
   FROM ${retainedRows} WHERE mqtt_retained.topic = x.topic RETURNING mqtt_retained.topic, ${retained.replaced} AS outcome`;
 
 /** A removal counts as one row. */

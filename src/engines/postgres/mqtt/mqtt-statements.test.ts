@@ -19,7 +19,8 @@ suite('changes of one unit', () => {
       changes.push(enqueue(i, sessions));
       changes.push({ kind: 'sent', session: i % 100, message: i, packetId: i });
       changes.push({ kind: 'acknowledged', session: i % 50, message: 5_000 + i });
-      changes.push({ kind: 'retained', topic: `t/${i}`, payload: 'x', rest: null, qos: 1, user: 1, mayAdd: true });
+      const row = { topic: `t/${i}`, payload: 'x', rest: null, qos: 1, user: 1, extra: 0, mayAdd: true };
+      changes.push({ kind: 'retained', ...row });
       changes.push({ kind: 'away', session: i % 100, awayMs: i });
     }
     assert.equal(planUnit(changes, 0).statements.length, 6);

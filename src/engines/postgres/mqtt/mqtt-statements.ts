@@ -336,6 +336,7 @@ class UnitPart {
         some.map(({ topic }) => topic),
         numbers(some.map(({ qos }) => qos)),
         numbers(some.map(({ user }) => user)),
+        numbers(some.map(({ extra }) => extra)),
       ];
       yield { sql: mayAdd ? putRetained : updateRetained, parameters: [...bytes.parameters, ...columns], take };
     }

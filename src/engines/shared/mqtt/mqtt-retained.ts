@@ -68,7 +68,8 @@ export class MqttRetained {
     const bytes = messageCost(packet);
     this.#pendingBytes.set(user, (this.#pendingBytes.get(user) ?? 0) + bytes);
     try {
-      const row = { user: user ?? null, qos, mayAdd: added === 1, ...packetColumns(packet) };
+      const extra = packet.properties?.length ?? 0;
+      const row = { user: user ?? null, qos, extra, mayAdd: added === 1, ...packetColumns(packet) };
       const [outcome] = await this.#writes.write([{ kind: 'retained', ...row }]);
       if (outcome !== retained.added) this.size -= added;
       if (outcome === retained.full) this.dropped += 1;

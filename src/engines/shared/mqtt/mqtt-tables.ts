@@ -57,6 +57,8 @@ export interface RetainedChange extends PacketColumns {
   readonly kind: 'retained';
   readonly user: UserKey | null;
   readonly qos: number;
+  /** Bytes of its properties of MQTT 5. */
+  readonly extra: number;
   /** Whether there may be one more topic. */
   readonly mayAdd: boolean;
 }

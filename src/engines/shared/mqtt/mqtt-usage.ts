@@ -199,8 +199,11 @@ export function messageCost(packet: {
   return Buffer.byteLength(topic) + Buffer.byteLength(payload) + (properties?.length ?? 0) + messageRowBytes;
 }
 
-/** The same in SQL, of a row with the columns `topic` and `payload`. The triggers of `retained_bytes` count alike. */
+/** The same in SQL, of a row with the columns `topic` and `payload`; properties are not among them. */
 export const messageCostSql = `octet_length(topic) + octet_length(payload) + ${messageRowBytes}`;
+
+/** The same of a retained message, which has the bytes of its properties in a column. The triggers of `retained_bytes` count alike. */
+export const retainedCostSql = `${messageCostSql} + extra`;
 
 function sessionCost(clientId: string): number {
   return clientId.length + 256;

@@ -22,7 +22,7 @@ import * as formerIds from './0034-former-ids.ts';
 import * as formerSensorIds from './0035-former-sensor-ids.ts';
 import * as alarms from './0036-alarms.ts';
 import * as messageOccasions from './0037-message-occasions.ts';
-import * as mqttSessionExpiry from './0038-mqtt-session-expiry.ts';
+import * as mqtt5 from './0038-mqtt5.ts';
 import * as ground from './earlier/0001-ground.ts';
 import * as mqttSessions from './earlier/0002-mqtt-sessions.ts';
 import * as usersAndKeys from './earlier/0003-users-and-keys.ts';
@@ -76,5 +76,5 @@ export const migrations: Record<string, Migration> = {
   '0035-former-sensor-ids': formerSensorIds,
   '0036-alarms': alarms,
   '0037-message-occasions': messageOccasions,
-  '0038-mqtt-session-expiry': mqttSessionExpiry,
+  '0038-mqtt5': mqtt5,
 };

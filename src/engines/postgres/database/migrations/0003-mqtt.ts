@@ -23,7 +23,10 @@ function statementTrigger(name: string, event: string, referencing: string, body
 }
 
 /** Adds to columns of `usage` what rows of a statement have more than before. */
-function count(columns: Readonly<Record<string, string>>, { plus, minus }: { plus?: string; minus?: string }): string {
+export function count(
+  columns: Readonly<Record<string, string>>,
+  { plus, minus }: { plus?: string; minus?: string },
+): string {
   const sums = Object.entries(columns);
   const select = (table: string, sign: string) =>
     `SELECT "user", ${sums.map(([column, amount]) => `${sign}${amount} AS ${column}`).join(', ')} FROM ${table}`;

@@ -8,7 +8,7 @@ import * as formerIds from './0004-former-ids.ts';
 import * as alarms from './0005-alarms.ts';
 import * as announcements from './0006-announcements.ts';
 import * as messageOccasions from './0007-message-occasions.ts';
-import * as mqttSessionExpiry from './0008-mqtt-session-expiry.ts';
+import * as mqtt5 from './0008-mqtt5.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-registry': registry,
@@ -18,5 +18,5 @@ export const migrations: Record<string, Migration> = {
   '0005-alarms': alarms,
   '0006-announcements': announcements,
   '0007-message-occasions': messageOccasions,
-  '0008-mqtt-session-expiry': mqttSessionExpiry,
+  '0008-mqtt5': mqtt5,
 };
