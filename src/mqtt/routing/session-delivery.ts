@@ -26,7 +26,13 @@ export interface SessionDeliveryParts {
 }
 
 /** A message as it is kept in the store: with the packet id under which it is sent. */
-type Sent = Delivered & { cmd: 'publish'; dup: boolean; messageId?: number | undefined };
+type Sent = Delivered & {
+  cmd: 'publish';
+  dup: boolean;
+  messageId?: number | undefined;
+  /** The filter of the group for which it was stored. */
+  ofGroup?: string | undefined;
+};
 
 export class SessionDelivery {
   readonly #parts: SessionDeliveryParts;
@@ -91,6 +97,7 @@ export class SessionDelivery {
   async #replayMessage(client: Client, packet: Sent): Promise<void> {
     await roomFor(client, packet.qos);
     if (client.closed) return;
+    const wasSent = packet.messageId !== undefined;
     if (packet.messageId === undefined) packet.messageId = client.takeId();
     else client.noteId(packet.messageId);
     await this.#parts.messages.update(client, packet);
@@ -100,7 +107,10 @@ export class SessionDelivery {
     // Room was kept for it as it is stored.
     if (packet.qos > 0 && (match === undefined || match.qos === 0)) client.v5?.window.giveBack();
     const isSent = match !== undefined && (await this.#write(client, packet, match));
-    if (!isSent) await this.#parts.messages.clear(client, packet);
+    if (isSent) return;
+    // Of a group, somebody else gets what this member never had.
+    if (packet.ofGroup !== undefined && !wasSent) this.#parts.shared().passOnStored(client.id, packet.ofGroup, packet);
+    await this.#parts.messages.clear(client, packet);
   }
 
   #refused({ shared }: Delivered): void {
@@ -200,15 +210,12 @@ export class SessionDelivery {
 }
 
 function sentOf(stored: StoredPacket, session: ClientSession | undefined): Sent {
-  const { properties, ofGroup, givenRetained, ...packet } = stored as Sent & {
-    readonly ofGroup?: string;
-    readonly givenRetained?: boolean;
-  };
+  const { properties, ofGroup, givenRetained, ...packet } = stored as Sent & { readonly givenRetained?: boolean };
   const payload = bufferOf(packet.payload);
   return {
     ...packet,
     ...{ payload, retain: givenRetained === true, isNew: false },
-    ...(ofGroup === undefined ? {} : ofMember(session, ofGroup, packet.publishedRetain === true)),
+    ...(ofGroup === undefined ? {} : { ofGroup, ...ofMember(session, ofGroup, packet.publishedRetain === true) }),
     ...(properties === undefined ? {} : { properties: bufferOf(properties) }),
   };
 }

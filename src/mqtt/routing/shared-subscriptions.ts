@@ -10,7 +10,7 @@ import type { Delivered } from './delivered.ts';
 import type { LongerWay } from './forwarding.ts';
 import type { LiveFilter } from './live-filter.ts';
 import type { OwedBytes } from './owed-bytes.ts';
-import type { RoutedMessage } from './routed-message.ts';
+import { RoutedMessage } from './routed-message.ts';
 import { type Member, type SharedDelivery, SharedGroup } from './shared-delivery.ts';
 import { SharedGroups } from './shared-groups.ts';
 
@@ -27,6 +27,12 @@ export interface SharedSubscriptionsParts {
   /** Adds a group to the tree of filters, or takes it out. */
   readonly tree: { addGroup(group: SharedGroup): void; removeGroup(group: SharedGroup): void };
 }
+
+/** A message as a stored session has it. */
+type StoredMessage = Pick<
+  Delivered,
+  'topic' | 'payload' | 'qos' | 'publishedRetain' | 'properties' | 'expiresMs' | 'publisherId'
+> & { readonly device?: number; readonly part?: number };
 
 const prefix = '$share/';
 
@@ -137,6 +143,20 @@ export class SharedSubscriptions {
     if (!this.#isTheirs(delivery)) return;
     this.#settle(delivery);
     this.#passOn(delivery.member, delivery.message, delivery.passedOver);
+  }
+
+  /** A message that was stored for a member, which may not have it any more: somebody else gets it, who is connected. */
+  passOnStored(clientId: string, text: string, stored: StoredMessage): void {
+    for (const member of this.#ofClients.get(clientId) ?? []) {
+      if (member.text !== text) continue;
+      const { topic, payload, qos, publishedRetain = false, properties, expiresMs, publisherId } = stored;
+      const { device, part } = stored;
+      const of = { ...(device === undefined ? {} : { device }), ...(part === undefined ? {} : { part }) };
+      const said = { properties, expiresMs, publisherId, ...of };
+      const message = new RoutedMessage({ topic, payload, qos, retain: publishedRetain, ...said });
+      this.#passOn(member, message, new Set());
+      return;
+    }
   }
 
   /** Whether the member's session may have the message now. */
