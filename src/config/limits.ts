@@ -1502,8 +1502,12 @@ export const limits = {
   topicAliasesOutMax: 16,
   /** Characters of the words that a client is told besides a reason code. Beyond: the rest is left out. */
   reasonStringLengthMax: 256,
-  /** Groups of shared subscriptions. Beyond: SUBACK 0x97. */
+  /**
+   * Groups of shared subscriptions; a caller may have at most as many as are free, and all guests together three quarters.
+   * Groups that one session is in: a message goes out once for each. Beyond: SUBACK 0x97.
+   */
   sharedGroupsMax: 10_000,
+  sharedGroupsEachMax: 100,
   /** Members of one such group. Beyond: SUBACK 0x97. */
   sharedMembersMax: 1_000,
   /** Messages of a group that one member was given and has not acknowledged. Beyond: it is passed over. */

@@ -1,6 +1,8 @@
 // Shared subscriptions, `$share/{group}/{filter}` [4.8.2]: each message goes to one member of a group, connected ones first.
 // A group is of one user: the same name is another group for others. What a member has not acknowledged when it leaves goes to
 // others; what goes to a session that is kept is stored for it, so that it outlives the service. Who chooses is shared-groups.ts.
+import { FairBudget } from '../../base/memory/fair-budget.ts';
+import { limits } from '../../config/limits.ts';
 import type { MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../domain/users/user.ts';
 import type { Access } from '../access.ts';
@@ -34,6 +36,18 @@ type StoredMessage = Pick<
   'topic' | 'payload' | 'qos' | 'publishedRetain' | 'properties' | 'expiresMs' | 'publisherId'
 > & { readonly device?: number; readonly part?: number };
 
+/** A group that has members. */
+interface KnownGroup {
+  readonly group: SharedGroup;
+  /** The user; of guests, the address. */
+  readonly owner: string;
+  /** By client id. */
+  readonly members: Map<string, Member>;
+}
+
+/** The part of all groups that guests may have, as of filters (live-filters.ts). */
+const guestShare = 0.75;
+
 const prefix = '$share/';
 
 /** The name of the group and the filter; undefined where the filter is not shared. */
@@ -46,7 +60,10 @@ export function sharedPartsOf(text: string): { readonly name: string; readonly f
 export class SharedSubscriptions {
   readonly #parts: SharedSubscriptionsParts;
   readonly #groups = new SharedGroups<Member, RoutedMessage>();
-  readonly #byKey = new Map<string, { readonly group: SharedGroup; readonly members: Map<string, Member> }>();
+  readonly #byKey = new Map<string, KnownGroup>();
+  /** How many groups there are of each owner, and the part of them that guests have. */
+  readonly #shares = new FairBudget<string>(limits.sharedGroupsMax);
+  readonly #ofGuests = new FairBudget<string>(limits.sharedGroupsMax * guestShare, { multiple: 2 });
   /** By client id. */
   readonly #ofClients = new Map<string, Set<Member>>();
   /** What members have of QoS 1 and 2, by member and message. */
@@ -294,16 +311,25 @@ export class SharedSubscriptions {
     if (before !== undefined) return before;
     const group = known?.group ?? new SharedGroup(key, parts.filter);
     const isGuest = user === this.#parts.guest.key;
+    const ofClient = this.#ofClients.get(clientId);
+    if ((ofClient?.size ?? 0) >= limits.sharedGroupsEachMax) return undefined;
+    if (known === undefined && !this.#hasRoomFor(owner, isGuest)) return undefined;
     const member: Member = { group, clientId, user, text, isGuest, live: undefined };
     if (!this.#groups.join(key, member)) return undefined;
-    const ofClient = this.#ofClients.get(clientId);
     if (ofClient === undefined) this.#ofClients.set(clientId, new Set([member]));
     else ofClient.add(member);
     if (known === undefined) {
-      this.#byKey.set(key, { group, members: new Map([[clientId, member]]) });
+      this.#byKey.set(key, { group, owner, members: new Map([[clientId, member]]) });
+      this.#shares.count(owner, 1);
+      if (isGuest) this.#ofGuests.count(owner, 1);
       this.#parts.tree.addGroup(group);
     } else known.members.set(clientId, member);
     return member;
+  }
+
+  /** Whether there may be one more group of this owner. */
+  #hasRoomFor(owner: string, isGuest: boolean): boolean {
+    return this.#shares.hasCapacityFor(owner, 1) && (!isGuest || this.#ofGuests.hasCapacityFor(owner, 1));
   }
 
   #leave(member: Member): void {
@@ -314,6 +340,8 @@ export class SharedSubscriptions {
     if (ofClient?.delete(member) === true && ofClient.size === 0) this.#ofClients.delete(clientId);
     if (known?.members.size === 0) {
       this.#byKey.delete(group.key);
+      this.#shares.release(known.owner, 1);
+      if (member.isGuest) this.#ofGuests.release(known.owner, 1);
       this.#parts.tree.removeGroup(group);
     }
     this.#move(
