@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { Refusal } from '../base/refusal.ts';
 import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
 import type { SessionRevocation } from '../domain/users/session-revocation.ts';
@@ -16,7 +15,6 @@ import { ClientList } from './client-list.ts';
 import { Listeners } from './listeners.ts';
 import type { MqttPorts } from './mqtt-options.ts';
 import type { MqttParts } from './mqtt-parts.ts';
-import { disconnect } from './protocol/answers.ts';
 import { reasonCodes } from './protocol/reason-codes.ts';
 import { addressOf, noteAddress } from './proxy/client-address.ts';
 import { Publishing } from './publishing.ts';
@@ -33,7 +31,8 @@ import { UnreadPackets } from './routing/unread-packets.ts';
 import { Acknowledgements } from './session/acknowledgements.ts';
 import { AnswerOrder } from './session/answer-order.ts';
 import { Client, type ClientOwner } from './session/client.ts';
-import { ClientFault, faultCodeOf } from './session/client-fault.ts';
+import { ClientFault } from './session/client-fault.ts';
+import { ConnectionEnds } from './session/connection-ends.ts';
 import { Connections } from './session/connections.ts';
 import { Handshake } from './session/handshake.ts';
 import { IncomingPublishes, type RelayedPacket } from './session/incoming-publishes.ts';
@@ -45,7 +44,6 @@ import { StalledPackets } from './session/stalled-packets.ts';
 import { Subscribing } from './session/subscribing.ts';
 import { Undecided } from './session/undecided.ts';
 import { UsualPublishes } from './session/usual-publishes.ts';
-import type { Will } from './session/will.ts';
 import { Wills } from './session/wills.ts';
 import { type ClientSession, Sessions } from './sessions.ts';
 import { SignIn } from './sign-in.ts';
@@ -77,6 +75,7 @@ export class MqttServer implements ClientOwner {
   readonly #subscribing: Subscribing;
   readonly #incoming: IncomingPublishes;
   readonly #wills: Wills;
+  readonly #ends: ConnectionEnds;
   readonly #usual: UsualPublishes;
   readonly #reader: PacketReader<PublishGroup>;
   readonly #silence: SilenceWatch;
@@ -146,6 +145,10 @@ export class MqttServer implements ClientOwner {
       publish: (will, session) => this.#incoming.takeWill(will, session),
       sessionOf: (clientId) => this.sessions.holderOf(clientId),
       nowMs: () => parts.clocks.forExpiry.now(),
+    });
+    this.#ends = new ConnectionEnds({
+      ...{ sessions: this.sessions, connections: this.#connections, silence: this.#silence, owed: this.#owed },
+      ...{ subscribing: this.#subscribing, wills: this.#wills, stored: parts.stored, log: parts.log },
     });
     this.#usual = this.#makeUsual(answers);
     this.#reader = this.#makeReader();
@@ -249,38 +252,11 @@ export class MqttServer implements ClientOwner {
   }
 
   onFault(client: Client, error: Error): Uint8Array | undefined {
-    const { log } = this.#parts;
-    if (client.id === '') log.debug({ reason: error.message }, 'an MQTT connection failed');
-    else log.debug({ client: client.id, reason: error.message }, 'an MQTT client was disconnected');
-    if (client.v5 === undefined || !client.connackSent) return undefined;
-    // What went wrong in the service is for its log alone.
-    const isForClients = error instanceof ClientFault || error instanceof Refusal;
-    return disconnect(faultCodeOf(error), client.v5.words(isForClients ? error.message : undefined));
+    return this.#ends.lastWordsOf(client, error);
   }
 
   onClosed(client: Client): void {
-    this.#silence.forget(client);
-    const session = this.sessions.known(client);
-    if (session !== undefined) {
-      this.#subscribing.release(session);
-      this.#owed.closed(client, session);
-    }
-    const { will } = client;
-    client.will = undefined;
-    // A sign-in that has ended takes the will with it.
-    if (will !== undefined && !this.sessions.hasEnded(client)) this.#publishWill(client, will);
-    else if (will !== undefined) this.#parts.stored.delWill({ id: client.id, brokerId: this.#id }).catch(() => {});
-    this.#connections.remove(client);
-    // A session that is not kept ends with its connection [MQTT-3.1.2-6].
-    if (client.clean && session !== undefined) this.#parts.stored.cleanIncoming(client).catch(() => {});
-  }
-
-  #publishWill(client: Client, will: Will): void {
-    const keptMsMax = will.user === undefined ? undefined : this.#parts.stored.expiryMsMaxOf(will.user);
-    const keptSMax = keptMsMax === undefined ? Number.POSITIVE_INFINITY : keptMsMax / 1_000;
-    const delayS = Math.min(will.delayS ?? 0, client.v5?.sessionExpiryS ?? 0, keptSMax);
-    if (delayS > 0 && !this.#connections.isClosed) this.#wills.delay(client.id, will, delayS * 1_000);
-    else this.#wills.publish(will, this.sessions.known(client));
+    this.#ends.closed(client);
   }
 
   // --- The parts ----------------------------------------------------------------------------------------------

@@ -99,9 +99,18 @@ export class Wills {
     }, limits.willDelayLookMs).unref();
   }
 
+  /** The will is not published: its sign-in has ended. */
+  drop(will: Will): void {
+    this.#forget(will).catch(() => {});
+  }
+
   async #publish(will: Will, session: ClientSession | undefined): Promise<void> {
-    const { stored, publish } = this.#parts;
-    await publish(will, session);
+    await this.#parts.publish(will, session);
+    await this.#forget(will);
+  }
+
+  /** Deletes what is stored of a will. */
+  async #forget(will: Will): Promise<void> {
     const { clientId: id = '', brokerId } = will;
     // It was not stored.
     if (brokerId === undefined) return;
@@ -109,7 +118,7 @@ export class Wills {
     // The row is that of a later connection.
     if (kept !== undefined && kept !== will && brokerId === this.#parts.brokerId) return;
     if (kept === will) this.#kept.delete(id);
-    await stored.delWill({ id, brokerId });
+    await this.#parts.stored.delWill({ id, brokerId });
   }
 
   async #publishLost(): Promise<void> {
