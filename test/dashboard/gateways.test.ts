@@ -218,8 +218,8 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
         .waitFor();
       await page.getByTitle('2 devices here; zoom in').waitFor();
       await assertAccessible(page);
-      await page.getByText('30 days').click();
-      await page.waitForURL(/days=30/);
+      await page.getByText('30 d', { exact: true }).click();
+      await page.waitForURL(/span=30d/);
       await page.getByRole('button', { name: 'Edit' }).click();
       await page.getByRole('button', { name: 'Take Field 4 away' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();

@@ -8,6 +8,7 @@ import { keys } from '../../api/query-keys.ts';
 import { useSession } from '../../api/use-session.ts';
 import { Dialog } from '../../shared/form/dialog.tsx';
 import { FormButtons } from '../../shared/form/form-buttons.tsx';
+import { idFromName } from '../../shared/form/id-from-name.ts';
 import { idPattern } from '../../shared/form/id-pattern.ts';
 import { useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
@@ -70,9 +71,20 @@ function Fields({ onClose, gateway }: GatewayFormProps) {
     <form onSubmit={form.onSubmit} noValidate>
       <Stack gap="md">
         {form.problem !== undefined && <ProblemNotice error={form.problem} />}
+        <TextInput
+          data-autofocus
+          label={shared.name}
+          placeholder={gateways.nameExample}
+          {...form.field('name')}
+          onChange={({ currentTarget: { value: name } }) => {
+            // An id is made of the name until one is typed.
+            const { id, name: before } = form.values;
+            if (gateway === undefined && id === idFromName(before)) form.set('id', idFromName(name));
+            form.set('name', name);
+          }}
+        />
         {gateway === undefined && (
           <TextInput
-            data-autofocus
             required
             label={shared.id}
             description={gateways.idMeans}
@@ -80,7 +92,6 @@ function Fields({ onClose, gateway }: GatewayFormProps) {
             {...form.field('id')}
           />
         )}
-        <TextInput data-autofocus label={shared.name} placeholder={gateways.nameExample} {...form.field('name')} />
         <TextInput
           label={gateways.place}
           description={gateways.placeMeans}

@@ -4,11 +4,12 @@ import { useDisclosure } from '@mantine/hooks';
 import { DeviceInput } from '../../shared/device/device-input.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
 import { isolated } from '../../strings/isolated.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { useLocale, useStrings } from '../../strings/strings.ts';
 import { type ChosenFile, type Encoding, encodings } from './chosen-file.ts';
 import type { ImportAnswer, ImportSettings } from './import-call.ts';
 import classes from './imports.module.css';
 import { MissingDevice } from './missing-device.tsx';
+import { timeFormatWords } from './time-format-words.ts';
 
 export interface ReadingFieldsProps {
   readonly chosen: ChosenFile;
@@ -22,7 +23,8 @@ const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zon
 
 export function ReadingFields(props: ReadingFieldsProps) {
   const { settings, change, found } = props;
-  const { imports } = useStrings();
+  const { strings, tag } = useLocale();
+  const { imports } = strings;
   const [isOpen, { toggle }] = useDisclosure(false);
   return (
     <Stack gap="md">
@@ -48,7 +50,7 @@ export function ReadingFields(props: ReadingFieldsProps) {
       <div>
         {found !== undefined && (
           <Text fz="sm" c="dimmed">
-            {imports.found}: {foundWords(found, imports)}
+            {imports.found}: {foundWords(found, imports, tag)}
           </Text>
         )}
         <SkippedLines head={props.chosen.head} skip={found?.skip ?? 0} />
@@ -63,7 +65,7 @@ export function ReadingFields(props: ReadingFieldsProps) {
   );
 }
 
-function foundWords(found: ImportAnswer['file'], imports: Strings['imports']): string {
+function foundWords(found: ImportAnswer['file'], imports: Strings['imports'], tag: string): string {
   const { format, delimiter, decimal, header, time_format: times } = found;
   const formats: Readonly<Record<string, string>> = { csv: imports.csv, ndjson: imports.ndjson, json: imports.json };
   const between = delimiter as 'comma' | 'semicolon' | 'tab' | 'pipe' | undefined;
@@ -72,7 +74,7 @@ function foundWords(found: ImportAnswer['file'], imports: Strings['imports']): s
     ...(between === undefined ? [] : [imports[between]]),
     ...(decimal === undefined ? [] : [decimal === 'comma' ? imports.decimalComma : imports.decimalPoint]),
     ...(header === undefined ? [] : [header ? imports.header : imports.noHeader]),
-    ...(times === undefined ? [] : [imports.times(isolated(times))]),
+    ...(times === undefined ? [] : [imports.times(isolated(timeFormatWords(times, tag)))]),
     ...(found.skip === undefined || found.skip === 0 ? [] : [imports.skipped(found.skip)]),
   ].join(', ');
 }

@@ -30,6 +30,8 @@ export interface MapViewProps {
   readonly onPick?: ((place: MapPlace) => void) | undefined;
   /** Told which markers stand for themselves in view and around it. */
   readonly onAlone?: (ids: readonly string[]) => void;
+  /** Where given, the view moves to the markers when this changes; else when there are others. */
+  readonly fitBy?: string | undefined;
 }
 
 interface MapPlace {
@@ -108,14 +110,14 @@ export function MapView(props: MapViewProps) {
 
   const places = JSON.stringify(markers);
   // What is looked at stays as it is when values come; only other places move it.
-  const ids = JSON.stringify(markers.map(({ id }) => id));
+  const fitBy = props.fitBy ?? JSON.stringify(markers.map(({ id }) => id));
   const isMade = facts !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a map made anew needs its view once more.
   useEffect(() => {
     if (!isMade || map.current === undefined || markers.length === 0) return;
     const bounds = L.latLngBounds(markers.map(({ latitude, longitude }) => [latitude, longitude]));
     map.current.fitBounds(bounds, { padding: [40, 40], maxZoom: 14, animate: false });
-  }, [ids, isMade, shared, tokens]);
+  }, [fitBy, isMade, shared, tokens]);
 
   const isMovable = props.onMove !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a map made anew needs its markers once more.

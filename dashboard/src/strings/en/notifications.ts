@@ -203,4 +203,9 @@ export const notifications = {
   outboxMore: (count: number) => `and ${counted(count, 'older message', 'older messages')}`,
   messageStates: { queued: 'waiting', sent: 'sent', failed: 'failed', undelivered: 'undelivered' },
   ofOne: 'Of one notification',
+  find: 'Find by name, device or sensor',
+  only: { holding: 'Holds now', failing: 'Does not arrive', paused: 'Paused' },
+  noneFits: 'No notification fits.',
+  showAll: 'Show all notifications',
+  rulesMore: (shown: number) => `The newest ${shown} are shown.`,
 };

@@ -204,4 +204,9 @@ export const notifications: Strings['notifications'] = {
   outboxMore: (count) => `y ${countedInSpanish(count, 'mensaje anterior', 'mensajes anteriores')}`,
   messageStates: { queued: 'en espera', sent: 'enviado', failed: 'fallido', undelivered: 'no entregado' },
   ofOne: 'De una notificación',
+  find: 'Buscar por nombre, dispositivo o sensor',
+  only: { holding: 'Se cumplen ahora', failing: 'No llegan', paused: 'En pausa' },
+  noneFits: 'Ninguna notificación coincide.',
+  showAll: 'Ver todas las notificaciones',
+  rulesMore: (shown) => `Se muestran las ${shown} más recientes.`,
 };

@@ -205,4 +205,9 @@ export const notifications: Strings['notifications'] = {
   outboxMore: (count) => `et ${countedInFrench(count, 'message plus ancien', 'messages plus anciens')}`,
   messageStates: { queued: 'en attente', sent: 'envoyé', failed: 'échoué', undelivered: 'non remis' },
   ofOne: 'D’une notification',
+  find: 'Trouver par nom, appareil ou capteur',
+  only: { holding: 'Vraies maintenant', failing: 'N’arrivent pas', paused: 'En pause' },
+  noneFits: 'Aucune notification ne correspond.',
+  showAll: 'Voir toutes les notifications',
+  rulesMore: (shown) => `Les ${shown} plus récentes sont affichées.`,
 };

@@ -204,4 +204,9 @@ export const notifications: Strings['notifications'] = {
   outboxMore: (count) => `e ${countedInPortuguese(count, 'mensagem mais antiga', 'mensagens mais antigas')}`,
   messageStates: { queued: 'à espera', sent: 'enviada', failed: 'falhada', undelivered: 'não entregue' },
   ofOne: 'De uma notificação',
+  find: 'Procurar por nome, dispositivo ou sensor',
+  only: { holding: 'Verificam-se agora', failing: 'Não chegam', paused: 'Em pausa' },
+  noneFits: 'Nenhuma notificação corresponde.',
+  showAll: 'Ver todas as notificações',
+  rulesMore: (shown) => `São mostradas as ${shown} mais recentes.`,
 };

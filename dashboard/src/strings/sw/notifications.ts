@@ -203,4 +203,9 @@ export const notifications: Strings['notifications'] = {
   outboxMore: (count) => `na ${countedInSwahili(count, 'ujumbe wa zamani', 'jumbe za zamani')}`,
   messageStates: { queued: 'unasubiri', sent: 'umetumwa', failed: 'umeshindwa', undelivered: 'haujafikishwa' },
   ofOne: 'Ya arifa moja',
+  find: 'Tafuta kwa jina, kifaa au kihisi',
+  only: { holding: 'Kweli sasa', failing: 'Hazifiki', paused: 'Zimesitishwa' },
+  noneFits: 'Hakuna arifa inayolingana.',
+  showAll: 'Onyesha arifa zote',
+  rulesMore: (shown) => `Zinaonyeshwa ${shown} mpya zaidi.`,
 };
