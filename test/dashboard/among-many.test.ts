@@ -9,6 +9,7 @@ import {
   becomes,
   desktop,
   launchBrowser,
+  phone,
   screens,
   signIn,
   skip,
@@ -99,6 +100,58 @@ describe('in a browser, among many', { skip }, () => {
     });
   }
 
+  for (const [screen, options] of Object.entries({ 'a desktop': desktop, 'a phone': phone })) {
+    test(`a gateway and its device are named, and their lines are filled in with the key just made, on ${screen}`, async () => {
+      await visit({ browser, server, options }, async (page) => {
+        await signIn(page, 'owner', '/gateways');
+        await page.getByRole('button', { name: 'New gateway' }).click();
+        const dialog = page.getByRole('dialog');
+        await dialog.getByLabel('Name').fill(`Toit de l’école (${screen})`);
+        await dialog.getByRole('button', { name: 'Declare gateway' }).click();
+        await page.waitForURL(/gateways\/toit-de-l-ecole-a-/);
+        await page.getByRole('button', { name: 'New device' }).click();
+        await dialog.getByLabel('Name').fill(`Puits côté Nord, ${screen}`);
+        await dialog.getByLabel('Sensors').fill('niveau m');
+        await assertAccessible(page);
+        await dialog.getByRole('button', { name: 'Create device' }).click();
+        const id = `puits-cote-nord-${idOf(screen)}`;
+        await page.waitForURL(`/devices/${id}`);
+        await page.getByRole('tab', { name: 'Keys' }).click();
+        await page.getByRole('button', { name: 'Make key' }).click();
+        const key = await page.getByRole('status').filter({ hasText: 'This is the key' }).locator('pre').innerText();
+        await page.getByRole('tab', { name: 'Snippets' }).click();
+        const lines = page.getByRole('tabpanel').locator('pre');
+        await lines.filter({ hasText: key }).waitFor();
+        await page.getByText('the key that you just made is filled in').waitFor();
+        await page.getByText('Python', { exact: true }).click();
+        await lines.filter({ hasText: `Bearer ${key}` }).waitFor();
+        await assertFitsScreen(page);
+        await page.getByRole('link', { name: /Gateway toit-de-l-ecole/ }).click();
+        await page.getByText(`-t 'devices/${id}/sensors/niveau/value'`).waitFor();
+        await page.getByRole('link', { name: 'Make a key' }).click();
+        await page.waitForURL(/profile\?tab=keys/);
+        await server.call('owner', 'DELETE', `/devices/${id}`);
+      });
+    });
+  }
+
+  test('a guest on a phone finds the way in where the thumb is, and what else there is in a sheet at the foot', async () => {
+    await visit({ browser, server, options: phone }, async (page) => {
+      await page.goto('/map');
+      await page.getByRole('button', { name: 'More' }).click();
+      const sheet = page.getByRole('dialog');
+      await sheet.getByRole('link', { name: 'Gateways' }).waitFor();
+      await becomes(page, 'document.getAnimations().every((one) => one.playState !== "running")');
+      const { y = 0, height = 0 } = (await sheet.boundingBox()) ?? {};
+      assert.ok(y > 200 && Math.abs(y + height - phone.viewport.height) < 2, `${y} ${height}`);
+      await assertAccessible(page);
+      await page.keyboard.press('Escape');
+      await sheet.waitFor({ state: 'detached' });
+      await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Sign in' }).click();
+      await page.waitForURL(/sign-in\?next=%2Fmap/);
+    });
+  });
+
   test('a head of the list of devices puts it in order, and a second press turns it round', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner');
@@ -110,9 +163,12 @@ describe('in a browser, among many', { skip }, () => {
       await page.getByRole('button', { name: 'Order by Device' }).click();
       await first('Field 3');
       assert.match(page.url(), /sort=name/);
-      await page.getByRole('button', { name: 'Order by Last heard' }).click();
-      await page.getByRole('button', { name: 'Order by Last heard' }).click();
-      await first('Old pump house');
+      const heard = page.getByRole('button', { name: 'Order by Last heard' });
+      await heard.click();
+      await page.waitForURL(/sort=heard/);
+      await heard.click();
+      await page.waitForURL(/sort=silent/);
+      assert.equal(await heard.getAttribute('aria-pressed'), 'true');
       await assertAccessible(page);
     });
   });
@@ -126,7 +182,7 @@ describe('in a browser, among many', { skip }, () => {
       await push(50, hot);
       await visit({ browser, server, options: options ?? desktop }, async (page) => {
         await signIn(page, 'owner', '/now');
-        await page.getByText('Gateways', { exact: true }).last().click();
+        await page.getByRole('group', { name: 'Filters' }).getByText('Gateways', { exact: true }).click();
         await page.getByText('No alarm fits.').waitFor();
         await page.getByRole('button', { name: 'Show all alarms' }).click();
         await page.getByRole('button', { name: 'Acknowledge these 6' }).click();

@@ -2,6 +2,7 @@
 import { Autocomplete, Button, Collapse, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { DeviceInput } from '../../shared/device/device-input.tsx';
+import { idFromName } from '../../shared/form/id-from-name.ts';
 import type { Strings } from '../../strings/catalogue.ts';
 import { isolated } from '../../strings/isolated.ts';
 import { useLocale, useStrings } from '../../strings/strings.ts';
@@ -26,6 +27,7 @@ export function ReadingFields(props: ReadingFieldsProps) {
   const { strings, tag } = useLocale();
   const { imports } = strings;
   const [isOpen, { toggle }] = useDisclosure(false);
+  const suggested = idFromName(props.chosen.file.name.replace(/\.\w+$/, ''));
   return (
     <Stack gap="md">
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
@@ -37,6 +39,11 @@ export function ReadingFields(props: ReadingFieldsProps) {
             onChange={(device) => change({ device })}
           />
           <MissingDevice device={settings.device.trim()} />
+          {settings.device === '' && suggested !== '' && (
+            <Button variant="light" size="compact-sm" mt={6} onClick={() => change({ device: suggested })}>
+              {imports.deviceSuggest(suggested)}
+            </Button>
+          )}
         </div>
         <Autocomplete
           label={imports.timezone}
@@ -50,7 +57,7 @@ export function ReadingFields(props: ReadingFieldsProps) {
       <div>
         {found !== undefined && (
           <Text fz="sm" c="dimmed">
-            {imports.found}: {foundWords(found, imports, tag)}
+            {strings.shared.labelled(imports.found, foundWords(found, imports, tag))}
           </Text>
         )}
         <SkippedLines head={props.chosen.head} skip={found?.skip ?? 0} />

@@ -4,6 +4,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { api, callPage, type Schemas } from '../../api/client.ts';
+import { inNaturalOrder } from '../../api/natural-order.ts';
 import { keys } from '../../api/query-keys.ts';
 import { useSession, useUsername } from '../../api/use-session.ts';
 import { limits } from '../../limits.ts';
@@ -65,7 +66,7 @@ export function UsersPage() {
         <RecordHead title={users.headName} detail={users.headPerson} at={users.headSince} />
       )}
       <RecordList label={users.list}>
-        {data?.page.map((user) => (
+        {inNaturalOrder(data?.page ?? [], ({ username }) => username).map((user) => (
           <UserRow key={user.id} user={user} />
         ))}
       </RecordList>

@@ -12,11 +12,12 @@ import { useStrings } from '../../strings/strings.ts';
 import { type ColorTokens, useColorTokens } from '../chart/color-tokens.ts';
 import { freshnessWords } from '../device/state-dot.tsx';
 import { toasts } from '../page/toasts.tsx';
+import { askPosition, type OwnPosition } from './ask-position.ts';
 import { ClusterLayer, onPress, type StateCount } from './cluster-layer.ts';
 import { graticule } from './graticule.ts';
 import type { MapMarker } from './map-marker.ts';
 import classes from './map-view.module.css';
-import { askPosition, type OwnPosition, positionControl, positionLayer } from './own-position.ts';
+import { positionControl, positionLayer } from './own-position.ts';
 
 export interface MapViewProps {
   readonly markers: readonly MapMarker[];

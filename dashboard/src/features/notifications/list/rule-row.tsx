@@ -41,7 +41,10 @@ export function RuleRow({ rule, known }: RuleRowProps) {
         {title !== sentence && <div className={`${classes.sentence} d-clamp`}>{sentence}</div>}
         <Holds rule={rule} />
         <div className={classes.narrow}>
-          <RuleState rule={rule} /> <Age at={rule.last_notification} quiet />
+          <RuleState rule={rule} />
+          <span>
+            <span className="d-quiet">{notifications.lastSent}</span> <Age at={rule.last_notification} quiet />
+          </span>
         </div>
       </span>
       <span className={classes.cell}>
