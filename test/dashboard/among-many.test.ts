@@ -142,7 +142,8 @@ describe('in a browser, among many', { skip }, () => {
       const sheet = page.getByRole('dialog');
       await sheet.getByRole('link', { name: 'Gateways' }).waitFor();
       await becomes(page, 'document.getAnimations().every((one) => one.playState !== "running")');
-      const { y = 0, height = 0 } = (await sheet.boundingBox()) ?? {};
+      const { y = 0, height = 0, width = 0 } = (await sheet.boundingBox()) ?? {};
+      assert.equal(width, phone.viewport.width);
       assert.ok(y > 200 && Math.abs(y + height - phone.viewport.height) < 2, `${y} ${height}`);
       await assertAccessible(page);
       await page.keyboard.press('Escape');
@@ -160,10 +161,10 @@ describe('in a browser, among many', { skip }, () => {
           page,
           `document.querySelector('[role=list] a, ul a')?.innerText.includes(${JSON.stringify(name)}) === true`,
         );
-      await page.getByRole('button', { name: 'Order by Device' }).click();
+      await page.getByRole('button', { name: 'Sort by Device' }).click();
       await first('Field 3');
       assert.match(page.url(), /sort=name/);
-      const heard = page.getByRole('button', { name: 'Order by Last heard' });
+      const heard = page.getByRole('button', { name: 'Sort by Last heard' });
       await heard.click();
       await page.waitForURL(/sort=heard/);
       await heard.click();

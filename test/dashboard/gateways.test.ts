@@ -143,11 +143,11 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
       await page.getByRole('button', { name: 'New gateway' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Id').fill('mast');
-      await dialog.getByLabel('Position').fill('here');
+      await dialog.getByLabel('Position', { exact: true }).fill('here');
       await dialog.getByText('Two numbers').waitFor({ state: 'hidden' });
       await dialog.getByRole('button', { name: 'Declare gateway' }).click();
       await dialog.getByText('Two numbers').waitFor();
-      await dialog.getByLabel('Position').fill('16.03, -16.49');
+      await dialog.getByLabel('Position', { exact: true }).fill('16.03, -16.49');
       await dialog.getByRole('button', { name: 'Declare gateway' }).click();
       await dialog.locator('[id$="-error"]').getByText('There is a gateway mast already').waitFor();
       await assertAccessible(page);

@@ -70,7 +70,7 @@ describe('in a browser, notifications', { skip }, () => {
       await page.getByRole('checkbox', { name: 'e-mail' }).uncheck();
       await page.keyboard.press('Escape');
       await page.getByText('2 messages', { exact: true }).waitFor();
-      await page.getByText('TC: -1').first().waitFor();
+      await page.getByText('Field 3: -1 °C').first().waitFor();
       await page.locator('.u-wrap canvas').waitFor();
       await assertAccessible(page);
       await page.getByRole('button', { name: 'only when it lasts' }).click();

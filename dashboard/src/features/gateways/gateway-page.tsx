@@ -150,7 +150,7 @@ function Devices({ gateway: { id } }: { readonly gateway: Gateway }) {
       </Button>
       <CreateDevice isOpen={isCreating} onClose={close} gateway={id} />
       {total > limits.relatedDevicesMax && (
-        <Anchor component={Link} to="/devices" search={{ gateway: id } as never}>
+        <Anchor component={Link} to="/devices" search={{ gateway: id } as never} ms="md">
           {gateways.allDevices(total)}
         </Anchor>
       )}

@@ -40,5 +40,5 @@ export const devices = {
   createSubmit: 'Create device',
   created: (name: string) => `${name} is there.`,
   idWrong: 'Letters, figures, dots, dashes and underscores, up to 256, without spaces.',
-  sortBy: (column: string) => `Order by ${column}`,
+  sortBy: (column: string) => `Sort by ${column}`,
 };
