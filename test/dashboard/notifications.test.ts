@@ -70,7 +70,7 @@ describe('in a browser, notifications', { skip }, () => {
       await page.getByRole('checkbox', { name: 'e-mail' }).uncheck();
       await page.keyboard.press('Escape');
       await page.getByText('2 messages', { exact: true }).waitFor();
-      await page.getByText('TC: -1').first().waitFor();
+      await page.getByText('Field 3: -1 °C').first().waitFor();
       await page.locator('.u-wrap canvas').waitFor();
       await assertAccessible(page);
       await page.getByRole('button', { name: 'only when it lasts' }).click();
@@ -93,7 +93,7 @@ describe('in a browser, notifications', { skip }, () => {
     assert.partialDeepStrictEqual(rule, {
       description: 'Frost',
       condition: { devices: ['field-3'], sensors: ['TC'], expression: 'TC<2' },
-      action: { usernames: ['owner'], channels: ['none'], message: '{id}: {TC}' },
+      action: { usernames: ['owner'], channels: ['none'], message: '{device}: {value} {unit}' },
       ...{ for: 10_800, throttling: 86_400, hysteresis: 'TC>4', recovery_message: '{id} is well again.' },
     });
     assert.match(String(rule['expires']), /^2036-06-08T/);

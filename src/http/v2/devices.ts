@@ -100,7 +100,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
               type: 'string',
               enum: [...deviceOrders],
               description:
-                'The order: by creation (default), by name (by id where there is no name) letter by letter, by name as people count (`natural`: 9 before 10), or by the time of the last datapoint or change (`heard`); `-` reverses it.',
+                'The order: by creation (default), by name (by id where there is no name) letter by letter, by name as people count (`natural`: 9 before 10), or by the time of the last datapoint (`heard`, those that were never heard first); `-` reverses it.',
               examples: ['name'],
             }),
           ),

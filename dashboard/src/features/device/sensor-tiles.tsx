@@ -85,7 +85,9 @@ function Tile({ device, sensor, day }: TileProps) {
             silent.has(dayKey(device, id)) ? 'silent' : freshnessOf(lastMs, { nowMs, intervalMs: day?.intervalMs })
           }
         />
-        <span className="d-ellipsis">{name || id}</span>
+        <span className={classes.name} title={name || id}>
+          {name || id}
+        </span>
       </span>
       <span key={last?.date_received} className={`${classes.value} d-fade-in`}>
         <Value value={last?.value} unit={unit} size="tile" calib={sensor.calib} />
@@ -121,12 +123,14 @@ function Trend({ value, unit, day, calib }: TrendProps) {
   // It is moved from a mean.
   const size = formatNumber(Math.abs(moved), tag, decimals === undefined ? undefined : decimals + 1);
   const by = `${size} ${unit ?? ''}`.trim();
+  const hours = new Intl.NumberFormat(tag, { style: 'unit', unit: 'hour', unitDisplay: 'short' });
   const said = isSteady ? words.steady : moved > 0 ? words.rising(by) : words.falling(by);
   const icon = isSteady ? 'steady' : moved > 0 ? 'up' : 'down';
   return (
     <span className={classes.trend} title={said} role="img" aria-label={said}>
       <Icon name={icon} size={14} />
       {!isSteady && <bdi dir="ltr">{isLongUnit(unit) ? size : by}</bdi>}
+      <span className={classes.within}>/ {hours.format(limits.trendMs / 3_600_000)}</span>
     </span>
   );
 }

@@ -15,6 +15,7 @@ import { Icon } from '../../shared/page/icon.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './device-row.module.css';
+import type { DeviceSort } from './devices-search.ts';
 
 export const deviceRowHeight = 62;
 
@@ -86,17 +87,54 @@ function Reading({ sensor, means }: { readonly sensor: Sensor; readonly means: r
   );
 }
 
-export function DeviceRowHead({ columns }: { readonly columns: number }) {
+interface DeviceRowHeadProps {
+  readonly columns: number;
+  readonly sort: DeviceSort;
+  readonly onSort: (sort: DeviceSort) => void;
+}
+
+/** Two of the heads put the rows in order; a second press of the last turns it round. */
+export function DeviceRowHead({ columns, sort, onSort }: DeviceRowHeadProps) {
   const { devices, shared } = useStrings();
   return (
-    <div className={`${classes.row} ${classes.head}`} data-columns={columns} aria-hidden="true">
+    <div className={`${classes.row} ${classes.head}`} data-columns={columns}>
       <span className={classes.dotPlace} />
-      <span>{devices.device}</span>
+      <HeadSort label={devices.device} isOn={sort === 'name'} icon="up" onClick={() => onSort('name')} />
       <span>{devices.values}</span>
       <span className={classes.side}>{devices.gateway}</span>
       <span className={classes.side}>{shared.owner}</span>
-      <span className={classes.heard}>{devices.lastHeard}</span>
+      <span className={classes.heard}>
+        <HeadSort
+          label={devices.lastHeard}
+          isOn={sort === 'heard' || sort === 'silent'}
+          icon={sort === 'silent' ? 'up' : 'down'}
+          onClick={() => onSort(sort === 'heard' ? 'silent' : 'heard')}
+        />
+      </span>
     </div>
+  );
+}
+
+interface HeadSortProps {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly icon: 'up' | 'down';
+  readonly onClick: () => void;
+}
+
+function HeadSort({ label, isOn, icon, onClick }: HeadSortProps) {
+  const { devices } = useStrings();
+  return (
+    <button
+      type="button"
+      className={classes.sort}
+      aria-label={devices.sortBy(label)}
+      aria-pressed={isOn}
+      onClick={onClick}
+    >
+      {label}
+      {isOn && <Icon name={icon} size={13} />}
+    </button>
   );
 }
 

@@ -49,7 +49,9 @@ function Row({ device, days }: RowProps) {
   return (
     <Link to="/devices/$device" params={{ device: id }} className={classes.row}>
       <StateDot state={deviceState(device, nowMs, { days, silent })} />
-      <span className={`${classes.name} d-ellipsis`}>{name || id}</span>
+      <span className={classes.name} title={name || id}>
+        {name || id}
+      </span>
       <span className={classes.values}>
         {shown.map((sensor) => (
           <Value key={sensor.id} value={sensor.last_value?.value} unit={sensor.unit} calib={sensor.calib} />

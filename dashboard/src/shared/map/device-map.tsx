@@ -24,6 +24,27 @@ interface DeviceMapProps {
 }
 
 export function DeviceMap({ devices, height }: DeviceMapProps) {
+  return <MarkersMap {...useDeviceMarkers(devices)} height={height} />;
+}
+
+interface DeviceMarkers {
+  readonly markers: readonly MapMarker[];
+  /** To be told which of them stand for themselves in view. */
+  readonly onAlone: (ids: readonly string[]) => void;
+}
+
+interface MarkersMapProps extends DeviceMarkers {
+  readonly height: number | string;
+  /** Where given, the view moves when this changes, in place of when other devices are shown. */
+  readonly fitBy?: string;
+}
+
+export function MarkersMap(props: MarkersMapProps) {
+  return <MapView {...props} renderPopup={(id) => <Popup key={id} device={id} />} />;
+}
+
+/** With the state of each. */
+export function useDeviceMarkers(devices: readonly DevicePosition[]): DeviceMarkers {
   const words = freshnessWords(useStrings().shared);
   const nowMs = useNow();
   const [alone, setAlone] = useState<readonly string[]>([]);
@@ -38,9 +59,7 @@ export function DeviceMap({ devices, height }: DeviceMapProps) {
     const state = freshnessOf(heardMs, { nowMs, intervalMs: intervalOf(id, days) });
     return { id, name: name || id, label: `${name || id}: ${words[state]}`, latitude, longitude, state };
   });
-  return (
-    <MapView markers={markers} height={height} onAlone={onAlone} renderPopup={(id) => <Popup key={id} device={id} />} />
-  );
+  return { markers, onAlone };
 }
 
 /** Its values are read when it is pressed. */

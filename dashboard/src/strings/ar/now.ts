@@ -82,4 +82,9 @@ export const now: Strings['now'] = {
   daySent: 'رسائل أُرسلت',
   dayStored: 'من بيانات أرسلتها محفوظة',
   holds: 'يصح الآن',
+  who: { nobody: 'بلا متابع', me: 'لي' },
+  kinds: { rule: 'الإشعارات', silence: 'مستشعرات صامتة', gateway: 'البوابات', storage: 'التخزين' },
+  acknowledgeAll: (count) => `أتولى هذه الـ${count}`,
+  noneFits: 'لا إنذار يطابق.',
+  showAll: 'أظهر كل الإنذارات',
 };

@@ -54,4 +54,9 @@ export const now = {
   daySent: 'messages were sent',
   dayStored: 'of what you pushed is stored',
   holds: 'Holds now',
+  who: { nobody: 'Nobody on it', me: 'For me' },
+  kinds: { rule: 'Notifications', silence: 'Silent sensors', gateway: 'Gateways', storage: 'Storage' },
+  acknowledgeAll: (count: number) => `Acknowledge these ${count}`,
+  noneFits: 'No alarm fits.',
+  showAll: 'Show all alarms',
 };

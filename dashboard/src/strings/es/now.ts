@@ -55,4 +55,9 @@ export const now: Strings['now'] = {
   daySent: 'mensajes enviados',
   dayStored: 'de datos que ha enviado, guardados',
   holds: 'Se cumple ahora',
+  who: { nobody: 'Sin nadie', me: 'Para mí' },
+  kinds: { rule: 'Notificaciones', silence: 'Sensores en silencio', gateway: 'Pasarelas', storage: 'Almacenamiento' },
+  acknowledgeAll: (count) => `Ocuparme de estas ${count}`,
+  noneFits: 'Ninguna alarma coincide.',
+  showAll: 'Ver todas las alarmas',
 };

@@ -55,4 +55,9 @@ export const now: Strings['now'] = {
   daySent: 'messages envoyés',
   dayStored: 'de données que vous avez envoyées, conservées',
   holds: 'Vrai en ce moment',
+  who: { nobody: 'Sans personne', me: 'Pour moi' },
+  kinds: { rule: 'Notifications', silence: 'Capteurs muets', gateway: 'Passerelles', storage: 'Stockage' },
+  acknowledgeAll: (count) => `M’occuper de ces ${count}`,
+  noneFits: 'Aucune alarme ne correspond.',
+  showAll: 'Voir toutes les alarmes',
 };

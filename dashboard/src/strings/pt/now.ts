@@ -55,4 +55,9 @@ export const now: Strings['now'] = {
   daySent: 'mensagens enviadas',
   dayStored: 'de dados que enviou, guardados',
   holds: 'Verifica-se agora',
+  who: { nobody: 'Sem ninguém', me: 'Para mim' },
+  kinds: { rule: 'Notificações', silence: 'Sensores em silêncio', gateway: 'Gateways', storage: 'Armazenamento' },
+  acknowledgeAll: (count) => `Tratar destes ${count}`,
+  noneFits: 'Nenhum alarme corresponde.',
+  showAll: 'Ver todos os alarmes',
 };

@@ -60,4 +60,9 @@ export const now: Strings['now'] = {
   daySent: 'jumbe zilizotumwa',
   dayStored: 'za data uliyotuma zimehifadhiwa',
   holds: 'Ni kweli sasa',
+  who: { nobody: 'Bila mtu', me: 'Zangu' },
+  kinds: { rule: 'Arifa', silence: 'Vihisi vimya', gateway: 'Malango', storage: 'Hifadhi' },
+  acknowledgeAll: (count) => `Nitashughulikia hizi ${count}`,
+  noneFits: 'Hakuna tahadhari inayolingana.',
+  showAll: 'Onyesha tahadhari zote',
 };
