@@ -1,8 +1,10 @@
 // Sensors of several devices of a project on one chart: which ones and how far back stand in the address.
+
 import { Button, Group, MultiSelect, SegmentedControl, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Device } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { serverNow } from '../../api/server-time.ts';
 import { limits } from '../../limits.ts';
 import { Chart, ChartSkeleton } from '../../shared/chart/chart.tsx';
@@ -100,7 +102,7 @@ function choiceFor(
 /** Of each device the first sensor that gives numbers, so that there is something to see. */
 function firstSensors(devices: readonly Device[]): readonly SensorRef[] {
   return devices.flatMap(({ id, sensors }): SensorRef[] => {
-    const first = sensors.find(({ last_value }) => typeof last_value?.value === 'number');
+    const first = sensors.find((sensor) => typeof currentOf(sensor)?.value === 'number');
     return first === undefined ? [] : [[id, first.id]];
   });
 }

@@ -442,4 +442,4 @@ export class Evaluator {
   }
 }
 
-const none: ReadonlySet<SensorId> = new Set();
+const none = { keyOf: () => undefined } as const;
