@@ -219,7 +219,7 @@ describe('in a browser, notifications', { skip }, () => {
       await page.getByRole('button', { name: 'Create notification' }).click();
       await page.waitForURL('/notifications');
       const [{ id, condition, silence } = {}] = await listed();
-      assert.deepEqual([condition, silence], [{ devices: ['well-1'], sensors: ['level'] }, 7_200]);
+      assert.deepEqual([condition, silence], [{ devices: ['well-1'], sensors: ['level'], expression: '' }, 7_200]);
       const timesSent = async () => {
         await server.running.idle();
         return (await server.call('owner', 'GET', `/notifications/${id}`)).body.times_sent;
