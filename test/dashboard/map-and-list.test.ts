@@ -153,4 +153,25 @@ describe('in a browser, the map and the list of devices', { skip }, () => {
       await page.getByText('only over HTTPS').waitFor();
     });
   });
+
+  // The last of all, because it turns the clock.
+  test('count in a group those that are heard seldom as they usually are', async () => {
+    for (let n = 0; n < 12; n += 1) {
+      const location = { latitude: -30 + 0.001 * n, longitude: 20 };
+      const json = { id: `seldom-${n}`, sensors: [{ id: 'level' }], location };
+      await server.call('owner', 'POST', '/devices', { json });
+    }
+    for (let round = 0; round < 6; round += 1) {
+      for (let n = 0; n < 12; n += 1)
+        await server.call('owner', 'POST', `/devices/seldom-${n}/sensors/level/values`, { json: { value: round } });
+      await server.running.idle();
+      server.clock.advance(48 * 3_600_000);
+    }
+    await visit({ browser, server, options: desktop }, async (page) => {
+      await signIn(page, 'owner', '/map');
+      const seldom = page.locator('.leaflet-marker-icon[title^="12 devices here"]');
+      await seldom.waitFor();
+      assert.match((await seldom.getAttribute('title')) ?? '', /12 fresh/);
+    });
+  });
 });

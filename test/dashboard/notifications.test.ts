@@ -197,6 +197,52 @@ describe('in a browser, notifications', { skip }, () => {
     assert.deepEqual(await listed(), []);
   });
 
+  test('tell of a sensor that does not arrive: made as a sentence, fired by time alone, shown where one looks', async () => {
+    const sensors = [{ id: 'level', name: 'Water level', unit: 'cm' }];
+    await server.call('owner', 'POST', '/devices', { json: { id: 'well-1', name: 'Well 1', sensors } });
+    const push = () => server.call('owner', 'POST', '/devices/well-1/sensors/level/values', { json: { value: 80 } });
+    await push();
+    // The clock is turned beyond the time of a token, which is renewed.
+    await visit({ browser, server, expects: /401/ }, async (page) => {
+      await signIn(page, 'owner', '/notifications/new?device=well-1&sensor=level');
+      await page.getByRole('button', { name: 'Devices: Well 1' }).waitFor();
+      await page.getByRole('button', { name: 'when it falls silent' }).click();
+      await page.getByRole('button', { name: 'Take this condition away' }).click();
+      await page.getByText('has sent nothing for').waitFor();
+      await page.getByLabel('How long it may be silent', { exact: true }).fill('2');
+      await page.getByLabel('How long it may be silent: unit').selectOption('h');
+      await page.getByRole('button', { name: /Ways of telling/ }).click();
+      await page.getByRole('checkbox', { name: 'record only' }).check();
+      await page.getByRole('checkbox', { name: 'e-mail' }).uncheck();
+      await page.keyboard.press('Escape');
+      await page.getByLabel('What to call it').fill('Well is silent');
+      await assertAccessible(page);
+      await page.getByRole('button', { name: 'Create notification' }).click();
+      await page.waitForURL('/notifications');
+      const [{ id, condition, silence } = {}] = await listed();
+      assert.deepEqual([condition, silence], [{ devices: ['well-1'], sensors: ['level'], expression: '' }, 7_200]);
+      const timesSent = async () => {
+        await server.running.idle();
+        return (await server.call('owner', 'GET', `/notifications/${id}`)).body.times_sent;
+      };
+      server.clock.advance(hourMs);
+      await push();
+      server.clock.advance(1.5 * hourMs);
+      assert.equal(await timesSent(), 0);
+      server.clock.advance(hourMs);
+      assert.equal(await timesSent(), 1);
+      await page.goto('/notifications?view=outbox');
+      await page.getByRole('main').getByText('level').first().waitFor();
+      // On the first page it is what is wrong now, and no longer when the sensor is heard.
+      await page.goto('/now');
+      await page.getByRole('main').getByText('Well is silent').first().waitFor();
+      await push();
+      await page.getByRole('main').getByText('Well is silent').first().waitFor({ state: 'detached' });
+      assert.equal(await timesSent(), 1);
+      await server.call('owner', 'DELETE', `/notifications/${id}`);
+    });
+  });
+
   test('keep every sensor that is watched for its silence when they are edited', async () => {
     const condition = { devices: ['field-3'], sensors: ['TC', 'RH'] };
     const { text: id } = await make({ description: 'Dead battery', condition, silence: 7_200 });

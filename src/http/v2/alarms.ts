@@ -22,6 +22,7 @@ import {
 import { DeviceIdSchema, DeviceParams } from '../schemas/device-schemas.ts';
 import { GatewayIdSchema } from '../schemas/gateway-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
+import { encodeEvents, setEventHeaders } from '../server/event-streams.ts';
 import { answerDone } from '../server/preference.ts';
 import { overload, pageOf, recordPage, refusals, type TypedApp, tooManyStreams, writes } from '../server/routes.ts';
 import type { Services } from '../services.ts';
@@ -227,7 +228,7 @@ function registerStream(app: TypedApp, { alarmStreams }: Services): void {
     },
     async (request, reply) => {
       const actorNow = () => request.actorNow();
-      setHeaders(reply as never);
+      setEventHeaders(reply as never);
       if (request.method === 'HEAD') {
         alarmStreams.permit(await actorNow());
         return reply.send(nothing() as never);
@@ -243,19 +244,14 @@ function registerStream(app: TypedApp, { alarmStreams }: Services): void {
       });
       if (reply.raw.destroyed || socket.readableEnded) leave();
       const options = { stallMs: limits.liveStallMs, reservation: undefined };
-      const chunks = unlessStalled(text(stream.events()), reply as never, options);
+      const chunks = unlessStalled(
+        encodeEvents(request as never, reply as never, text(stream.events())),
+        reply as never,
+        options,
+      );
       return reply.send(Readable.from(chunks, { objectMode: false }) as never);
     },
   );
-}
-
-function setHeaders(reply: FastifyReply): void {
-  reply
-    .type('text/event-stream; charset=utf-8')
-    .header('cache-control', 'no-store')
-    // Tells proxies not to buffer events.
-    .header('x-accel-buffering', 'no')
-    .serializer(String);
 }
 
 /** An id of another form is no position. */
@@ -297,7 +293,7 @@ async function* each<T>(list: readonly T[]): AsyncGenerator<T> {
   yield* list;
 }
 
-function toAlarmRecord(alarm: Alarm): object {
+export function toAlarmRecord(alarm: Alarm): object {
   const { id, kind, times, threshold, condition, device, sensor, gateway, rule, acknowledged } = alarm;
   const timeOf = (ms: number | undefined) => (ms === undefined ? undefined : formatTimestamp(ms));
   const jsonOf = (json: string | undefined) => (json === undefined ? undefined : (JSON.parse(json) as unknown));

@@ -14,6 +14,7 @@ import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
+import { placeOf } from './client-place.ts';
 import { ClientState } from './client-state.tsx';
 import classes from './clients.module.css';
 import type { ClientsSearch } from './clients-search.ts';
@@ -77,7 +78,7 @@ function Row({ client }: { readonly client: Schemas['MqttClient'] }) {
   const { clients } = useStrings();
   const { id, owner, address, waiting } = client;
   return (
-    <Link to="/clients/$client" params={{ client: id }} className={`${rows.row} ${classes.row}`}>
+    <Link to="/clients/$client" params={{ client: placeOf(id) }} className={`${rows.row} ${classes.row}`}>
       <span className={rows.names}>
         <span className={`${rows.name} d-ellipsis`}>{id}</span>
         <span className={`${rows.quiet} d-ellipsis`}>{owner}</span>

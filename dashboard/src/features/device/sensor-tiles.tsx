@@ -1,11 +1,13 @@
 // The sensors of a device as tiles: last value large, how it is heard, age, how it has moved, the course of its day.
 // A tile opens its sensor; what comes live fades in.
+
 import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device, Sensor } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { dayKey, dayQuery, heardAt, type SensorDay } from '../../api/devices.ts';
 import type { Rights } from '../../api/rights.ts';
 import { limits } from '../../limits.ts';
@@ -75,7 +77,8 @@ interface TileProps {
 function Tile({ device, sensor, day }: TileProps) {
   const nowMs = useNow();
   const silent = useSilentSensors();
-  const { id, name, unit, last_value: last } = sensor;
+  const { id, name, unit } = sensor;
+  const last = currentOf(sensor);
   const lastMs = last === undefined ? undefined : heardAt(last);
   return (
     <Link to="/devices/$device/sensors/$sensor" params={{ device, sensor: id }} className={classes.tile}>

@@ -1,9 +1,11 @@
 // A row of the list: state, name over id, last values with the course of their day, gateway, owner, when last heard.
 // One link that opens the device; without a device, the place where one will be.
+
 import { Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device, Sensor } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { dayKey, type SensorDay } from '../../api/devices.ts';
 import { limits } from '../../limits.ts';
 import { Sparkline } from '../../shared/chart/sparkline.tsx';
@@ -80,7 +82,7 @@ function Reading({ sensor, means }: { readonly sensor: Sensor; readonly means: r
         {sensor.name || sensor.id}
       </span>
       <span className={classes.pair}>
-        <Value value={sensor.last_value?.value} unit={sensor.unit} calib={sensor.calib} />
+        <Value value={currentOf(sensor)?.value} unit={sensor.unit} calib={sensor.calib} />
         <Sparkline values={means} width={72} height={22} />
       </span>
     </span>

@@ -2,6 +2,7 @@
 import { Group, MultiSelect, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import type { Device } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { limits } from '../../limits.ts';
 import { Chart, ChartSkeleton } from '../../shared/chart/chart.tsx';
 import { shownSpan, spanOf, zoomTo } from '../../shared/chart/span.ts';
@@ -91,7 +92,7 @@ function choiceFor(
 /** Of each device the first sensor that gives numbers, so that there is something to see. */
 function firstSensors(devices: readonly Device[]): readonly SensorRef[] {
   return devices.flatMap(({ id, sensors }): SensorRef[] => {
-    const first = sensors.find(({ last_value }) => typeof last_value?.value === 'number');
+    const first = sensors.find((sensor) => typeof currentOf(sensor)?.value === 'number');
     return first === undefined ? [] : [[id, first.id]];
   });
 }

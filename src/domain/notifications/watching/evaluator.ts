@@ -343,4 +343,4 @@ export class Evaluator {
   }
 }
 
-const none: ReadonlySet<SensorId> = new Set();
+const none = { keyOf: () => undefined } as const;
