@@ -136,6 +136,7 @@ describe('in a browser, notifications', { skip }, () => {
   test('ask for what is missing before they are sent', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/notifications/new');
+      await page.getByLabel('Message', { exact: true }).fill('');
       await page.getByRole('button', { name: 'Create notification' }).click();
       await page.getByText('Choose at least one device.').waitFor();
       await page.getByText('Write what is said.').waitFor();
