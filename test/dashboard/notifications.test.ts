@@ -137,6 +137,8 @@ describe('in a browser, notifications', { skip }, () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/notifications/new');
       await page.getByLabel('Message', { exact: true }).fill('');
+      await page.keyboard.press('Tab');
+      await page.getByText('Write what is said.').waitFor();
       await page.getByRole('button', { name: 'Create notification' }).click();
       await page.getByText('Choose at least one device.').waitFor();
       await page.getByText('Write what is said.').waitFor();
