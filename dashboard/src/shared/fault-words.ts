@@ -1,4 +1,4 @@
-// What the service said of a field or of a request, in the language of the page (decision 52). English has the sentences of the
+// What the service said of a field or of a request, in the language of the page (decision 51). English has the sentences of the
 // service; the others have words for its codes, and say of an unknown code that something is wrong, never a sentence in English.
 import { type ApiProblem, type FieldFault, ofKind, type QuotaBreach } from '../api/api-problem.ts';
 import type { Strings } from '../strings/catalogue.ts';

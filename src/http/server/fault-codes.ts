@@ -1,5 +1,5 @@
 // What is wrong with a field as a code and what its sentence names, beside the sentence: for clients that speak to people in
-// another language (decision 52). Sentences of faults have few forms, wherever they are thrown; this is the list of them, and a test
+// another language (decision 51). Sentences of faults have few forms, wherever they are thrown; this is the list of them, and a test
 // holds the source against it.
 import type { Said } from '../../base/refusal.ts';
 

@@ -1,4 +1,4 @@
-// What the service says of a field, by its codes (decision 52), and of what it refuses, by the kinds of problems. English shows the
+// What the service says of a field, by its codes (decision 51), and of what it refuses, by the kinds of problems. English shows the
 // sentences of the service as they are, because they say more.
 
 interface Params {
