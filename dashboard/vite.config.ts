@@ -59,7 +59,7 @@ function preloadShared(): Plugin {
       order: 'post',
       handler: (_html, { bundle = {} }) =>
         Object.keys(bundle)
-          .filter((file) => /^assets\/shared-[^-]+\.js$/.test(file))
+          .filter((file) => /^assets\/shared-[\w-]{8}\.js$/.test(file))
           .map((file) => ({
             tag: 'link',
             attrs: { rel: 'modulepreload', crossorigin: true, href: `/${file}` },

@@ -521,6 +521,11 @@ export const limits = {
    * next turn.
    */
   latestStepSensors: 500,
+  /**
+   * Sensors of one list of which the datapoint measured last is looked for, because it is not the one pushed last. Beyond: the list
+   * leaves `newest_value` out.
+   */
+  newestReadsMax: 100,
   /** Milliseconds for a search of a list or a count, in the search thread. Beyond: 503. */
   searchMsMax: 3_000,
   /**
@@ -680,6 +685,8 @@ export const limits = {
   liveBytesReserve: 16 * MIB,
   /** Datapoints sent again to a reader that returns. Beyond: only the newest, after a `gap` event. */
   liveMissedMax: 1_000,
+  /** Bytes of them, about. Beyond: only the newest, after a `gap` event. */
+  liveMissedBytesMax: 64 * KIB,
   /** Milliseconds between heartbeats of a quiet stream; its token and permission are checked then too. */
   liveHeartbeatMs: 15_000,
   /**

@@ -70,6 +70,7 @@ function passing(l: Limits): MemoryPart[] {
       of: [
         ...(['passingBytesMax', 'passingBytesReserve', 'receivedBytesMax', 'receivedBytesReserve'] as const),
         ...(['answerBytesMax', 'answerBytesReserve', 'liveBytesAllMax', 'liveBytesReserve'] as const),
+        'liveMissedBytesMax' as const,
         ...(['queueBytesMax', 'queueBytesReserve', 'capacityWaiterBytesMax', 'capacityWaiterBytesReserve'] as const),
         ...(['unreadBytesMax', 'unreadBytesReserve', 'backlogBytesMax', 'backlogBytesReserve'] as const),
       ],

@@ -235,7 +235,7 @@ describe('in a browser, notifications', { skip }, () => {
       server.clock.advance(hourMs);
       assert.equal(await timesSent(), 1);
       await page.goto('/notifications?view=outbox');
-      await page.getByRole('main').getByText('level').first().waitFor();
+      await page.getByRole('main').getByText('Well 1: 80 cm').first().waitFor();
       // On the first page it is what is wrong now, and no longer when the sensor is heard.
       await page.goto('/now');
       await page.getByRole('main').getByText('Well is silent').first().waitFor();

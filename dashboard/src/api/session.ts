@@ -50,8 +50,13 @@ class Session {
   async start(): Promise<void> {
     window.addEventListener('storage', (event) => this.#onOtherTab(event));
     document.addEventListener('visibilitychange', () => this.#onVisible());
-    if (localStorage.getItem(hintKey) === null) this.#become({ status: 'guest', hasEnded: false });
-    else await this.renew();
+    if (localStorage.getItem(hintKey) !== null) {
+      await this.renew();
+      return;
+    }
+    // What was asked for before another tab signed out is nobody's.
+    void takeEarly('session');
+    this.#become({ status: 'guest', hasEnded: false });
   }
 
   /** @throws ApiProblem with the server's reason. */

@@ -70,7 +70,8 @@ export class Alarms {
   /** All that are kept about the actor's own devices, gateways and rules, newest first. @throws Refusal `unauthenticated` */
   async *listOwn(actor: Actor): AsyncGenerator<readonly Alarm[]> {
     const query = { view: this.#permissions.ownAlarmViewOf(actor), nowMs: this.#clock.now() };
-    const limit = limits.archiveStepRecords;
+    // Each step searches all alarms, so there are few steps.
+    const limit = limits.recordListMax;
     for (let offset = 0; ; offset += limit) {
       await loopTurns.turn(actor.caller);
       const alarms = await this.#store.list({ ...query, limit, offset });

@@ -166,7 +166,7 @@ function downTo(at: number, least: number, most: number): readonly number[] {
 }
 
 const isDigit = (char: string) => char >= '0' && char <= '9';
-const isLetter = (char: string) => /\p{L}/u.test(char);
+const isLetter = (char: string) => /[\p{L}\p{M}]/u.test(char);
 
 function endsOfBlank(text: string, at: number): readonly number[] {
   return downTo(

@@ -203,7 +203,7 @@ export const SensorSchema = Type.Object(
     ),
     value: lastValue('Another name for `last_value`.'),
     newest_value: lastValue(
-      'The datapoint that was measured last, by `timestamp`, or when it was received where it has none. There only where it is another than the one pushed last, which then is not what the sensor shows now: older values were sent late. Datapoints in the future do not count.',
+      'The datapoint that was measured last, by `timestamp`, or when it was received where it has none. There only where it is another than the one pushed last, which then is not what the sensor shows now: older values were sent late. Datapoints in the future do not count. A list of many such sensors has it for the first of them.',
     ),
   },
   { title: 'Sensor', description: 'A sensor of a device.' },

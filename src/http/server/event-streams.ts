@@ -22,6 +22,27 @@ export function setEventHeaders(reply: FastifyReply): void {
   addVary(reply);
 }
 
+/**
+ * The text of a stream, its events in pieces of about `eventSliceBytes`: values may be long, and no more text is made than the
+ * reader takes. An empty step is a comment, as a sign of life.
+ */
+export async function* eventTexts<E>(
+  steps: AsyncGenerator<readonly E[]>,
+  textOf: (event: E) => string,
+): AsyncGenerator<string> {
+  yield 'retry: 3000\n\n';
+  for await (const events of steps) {
+    let text = events.length === 0 ? ':\n\n' : '';
+    for (const event of events) {
+      text += textOf(event);
+      if (text.length < limits.eventSliceBytes) continue;
+      yield text;
+      text = '';
+    }
+    if (text !== '') yield text;
+  }
+}
+
 /** The events as they are sent to whoever asks: compressed where they take it. Call it once the stream is open. */
 export function encodeEvents(
   request: FastifyRequest,
@@ -38,7 +59,7 @@ async function* inSlices(events: AsyncGenerator<string>, request: FastifyRequest
   for await (const text of events) {
     const bytes = Buffer.from(text);
     for (let at = 0; at < bytes.length; at += limits.eventSliceBytes) {
-      if (at > 0) await loopTurns.turn(request.actor.caller);
+      if (at > 0 || bytes.length >= limits.eventSliceBytes) await loopTurns.turn(request.actor.caller);
       yield bytes.subarray(at, at + limits.eventSliceBytes);
     }
   }

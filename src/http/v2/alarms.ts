@@ -22,7 +22,7 @@ import {
 import { DeviceIdSchema, DeviceParams } from '../schemas/device-schemas.ts';
 import { GatewayIdSchema } from '../schemas/gateway-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
-import { encodeEvents, setEventHeaders } from '../server/event-streams.ts';
+import { encodeEvents, eventTexts, setEventHeaders } from '../server/event-streams.ts';
 import { answerDone } from '../server/preference.ts';
 import { overload, pageOf, recordPage, refusals, type TypedApp, tooManyStreams, writes } from '../server/routes.ts';
 import type { Services } from '../services.ts';
@@ -245,7 +245,7 @@ function registerStream(app: TypedApp, { alarmStreams }: Services): void {
       if (reply.raw.destroyed || socket.readableEnded) leave();
       const options = { stallMs: limits.liveStallMs, reservation: undefined };
       const chunks = unlessStalled(
-        encodeEvents(request as never, reply as never, text(stream.events())),
+        encodeEvents(request as never, reply as never, eventTexts(stream.events(), eventText)),
         reply as never,
         options,
       );
@@ -258,11 +258,6 @@ function registerStream(app: TypedApp, { alarmStreams }: Services): void {
 function lastHad(request: FastifyRequest): AlarmCursor | undefined {
   const [, changed, key] = /^(\d{1,15})-(\d{1,15})$/.exec(String(request.headers['last-event-id'] ?? '')) ?? [];
   return changed === undefined || key === undefined ? undefined : { changed: Number(changed), key: Number(key) };
-}
-
-async function* text(steps: AsyncGenerator<AlarmEvent[]>): AsyncGenerator<string> {
-  yield 'retry: 3000\n\n';
-  for await (const events of steps) yield events.length === 0 ? ':\n\n' : events.map(eventText).join('');
 }
 
 function eventText(event: AlarmEvent): string {

@@ -105,9 +105,9 @@ export function registerMqttClients(app: TypedApp, { mqttClients }: Services): v
   );
 }
 
-/** Browsers take `.` and `..` out of paths, also as `%2E`; so these two ids are written with that, escaped once more. */
+/** Browsers take `.` and `..` out of paths, also as `%2E`; so these ids, and those that look like them, are escaped once more. */
 function clientIdOf({ client }: { readonly client: string }): string {
-  return /^(%2E){1,2}$/i.test(client) ? decodeURIComponent(client) : client;
+  return /^(%(25)*2E){1,2}$/i.test(client) ? decodeURIComponent(client) : client;
 }
 
 function toMqttClientRecord(client: SeenMqttClient): object {

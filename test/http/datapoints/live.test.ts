@@ -343,6 +343,18 @@ suite('a reader that comes back', () => {
     assert.deepEqual([values[0], values.at(-1)], [201, 'last']);
   });
 
+  test('is told of a gap where what it missed is too long, and gets the newest', async () => {
+    const stream = await open(as);
+    await push('before');
+    const { id } = (await stream.next()) ?? {};
+    const long = (n: number) => String(n).padEnd(limits.liveMissedBytesMax / 8, '.');
+    const json = Array.from({ length: 20 }, (_, n) => ({ value: long(n) }));
+    await server.call(as, 'POST', '/devices/d/sensors/s/values', { json });
+    const back = await open(as, '/devices/d/live', { 'last-event-id': String(id) });
+    assert.equal((await back.next())?.event, 'gap');
+    assert.deepEqual(await back.values(3), [long(17), long(18), long(19)]);
+  });
+
   test('with an id that is none gets what comes', async () => {
     await push('before');
     for (const id of ['x', '-1', '1e9', '99999999999999999999', '']) {

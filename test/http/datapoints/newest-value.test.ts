@@ -1,8 +1,9 @@
-// What was pushed last is not what a sensor shows now where something later was measured: a record says both (issue: a gateway sends
-// late what it could not send before).
+// What was pushed last is not what a sensor shows now where something later was measured, such as by a gateway that sends late
+// what it could not send before: a record says both.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { make } from '../../support/api/calls.ts';
+import { setLimits } from '../../support/limits.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 const as = 'owner';
@@ -103,6 +104,20 @@ suite('a sensor whose values come late', () => {
     const removed = await server.call(as, 'DELETE', `${path}?timestamp=${newest.timestamp}`);
     assert.equal(removed.body.removed, 1);
     assert.deepEqual([(await sensorOf()).last_value?.value, (await sensorOf()).newest_value], [2, undefined]);
+  });
+
+  test('is looked for in so many sensors of a list, whatever somebody has pushed', async () => {
+    for (const sensor of ['s', 'c']) {
+      await push(at(-2, 1), sensor);
+      await push(at(-60, 0), sensor);
+    }
+    const newestOf = async () => {
+      const { body } = await server.call(as, 'GET', `/devices?q=id==${id}`);
+      return body[0].sensors.map((sensor: { newest_value?: { value: unknown } }) => sensor.newest_value?.value);
+    };
+    assert.deepEqual(await newestOf(), [1, 101]);
+    setLimits({ newestReadsMax: 1 });
+    assert.deepEqual(await newestOf(), [1, undefined]);
   });
 
   test('shows neither to who may view the device but not its values', async () => {

@@ -255,6 +255,18 @@ suite('who sees alarms', () => {
     assert.equal((await list('reader')).length, 0);
   });
 
+  test('of a rule of somebody who has the device by its gateway, with the words of the rule', async () => {
+    await make(server, { as: 'owner', call: 'POST /gateways', json: { id: 'gw' }, expect: 200 });
+    const scopes = ['devices:update', 'devices-data:view'];
+    await make(server, { as: 'owner', call: 'PUT /gateways/gw/shares/updater', json: { scopes }, expect: 204 });
+    await raise('updater');
+    for (const as of ['owner', 'updater']) {
+      const [{ condition, notification_description: words }] = await list(as);
+      assert.deepEqual([condition, words], ['s>40', 'Too hot'], as);
+    }
+    await make(server, { as: 'owner', call: 'DELETE /gateways/gw', expect: 204 });
+  });
+
   test('by an API key what its scopes and devices leave', async () => {
     const id = await raise();
     const counts: number[] = [];

@@ -21,7 +21,8 @@ export function Connect({ gateway }: { readonly gateway: Gateway }) {
   const door = mqttDoorOf(facts);
   const { hostname, origin } = new URL(originFor(facts));
   const devices = useGatewayDevices(gateway.id, limits.relatedDevicesMax).data?.page;
-  const first = devices?.find(({ sensors }) => sensors.length > 0);
+  // Anybody's public device may name this gateway.
+  const first = devices?.find(({ owner, sensors }) => owner === gateway.owner && sensors.length > 0);
   const topic = `devices/${first?.id ?? 'field-3'}/sensors/${first?.sensors[0]?.id ?? 'TC'}/value`;
   const username = state.status === 'user' ? state.username : undefined;
   const rows = [

@@ -3,6 +3,7 @@
 import { Button, Chip, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { Alarm } from '../../api/alarms.ts';
 import { useAcknowledgeAll } from '../../shared/alarm/alarm-acts.ts';
 import { AcknowledgeDialog } from '../../shared/alarm/alarm-dialogs.tsx';
@@ -55,15 +56,24 @@ function AcknowledgeAll({ alarms }: { readonly alarms: readonly Alarm[] }) {
   const unseen = alarms.filter(({ acknowledged, state, may_update: may }) => {
     return acknowledged === undefined && state === 'active' && may;
   });
-  const acknowledge = useAcknowledgeAll(unseen);
+  // Those that were shown when it was pressed, not those that come while one types.
+  const [asked, setAsked] = useState<readonly Alarm[]>([]);
+  const acknowledge = useAcknowledgeAll(asked);
   const [isOpen, { open, close }] = useDisclosure(false);
   if (unseen.length < 2 && !isOpen) return null;
   return (
     <>
-      <Button variant="default" size="sm" onClick={open}>
+      <Button
+        variant="default"
+        size="sm"
+        onClick={() => {
+          setAsked(unseen);
+          open();
+        }}
+      >
         {now.acknowledgeAll(unseen.length)}
       </Button>
-      <AcknowledgeDialog title={now.open(unseen.length)} acts={{ acknowledge }} isOpen={isOpen} onClose={close} />
+      <AcknowledgeDialog title={now.open(asked.length)} acts={{ acknowledge }} isOpen={isOpen} onClose={close} />
     </>
   );
 }

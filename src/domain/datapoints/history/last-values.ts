@@ -43,8 +43,16 @@ export class LastValues {
     );
   }
 
-  /** Reads them in pieces, so that other callers have their turns in between. */
-  async ofSensors(actor: Actor, sensors: readonly Sensor[]): Promise<LastDatapoints> {
+  /**
+   * Reads them in pieces, so that other callers have their turns in between. `measured` has no more than `readsMax` were looked
+   * for: whoever looks at a list pays for what others have pushed in a strange order.
+   */
+  async ofSensors(
+    actor: Actor,
+    sensors: readonly Sensor[],
+    { readsMax = limits.newestReadsMax }: { readonly readsMax?: number } = {},
+  ): Promise<LastDatapoints> {
+    let readsLeft = readsMax;
     const pushed = new Map<SensorKey, ArrivedDatapoint>();
     const measured = new Map<SensorKey, Datapoint>();
     for (let from = 0; from < sensors.length; from += limits.latestStepSensors) {
@@ -52,7 +60,10 @@ export class LastValues {
       const step = sensors.slice(from, from + limits.latestStepSensors).map(({ key }) => key);
       const latest = await this.#series.latest(step);
       for (const [key, point] of latest) pushed.set(key, point);
-      for (const [key, point] of await this.#measuredLater(actor, latest)) measured.set(key, point);
+      if (readsLeft === 0) continue;
+      const later = await this.#measuredLater(actor, latest, readsLeft);
+      readsLeft -= later.reads;
+      for (const [key, point] of later.found) measured.set(key, point);
     }
     for (const { key, calibration } of sensors) {
       if (calibration === undefined) continue;
@@ -67,17 +78,21 @@ export class LastValues {
   async #measuredLater(
     actor: Actor,
     latest: ReadonlyMap<SensorKey, ArrivedDatapoint>,
-  ): Promise<Map<SensorKey, Datapoint>> {
+    readsMax: number,
+  ): Promise<{ readonly found: ReadonlyMap<SensorKey, Datapoint>; readonly reads: number }> {
     const found = new Map<SensorKey, Datapoint>();
     const toMs = this.#clock.now() + limits.futureMsMin;
     const times = await this.#series.latestTimes([...latest.keys()]);
+    let reads = 0;
     for (const [sensor, point] of latest) {
+      if (reads === readsMax) break;
       const knownMs = orderOf(point);
       if ((times.get(sensor) ?? knownMs) <= knownMs || knownMs >= toMs) continue;
+      reads += 1;
       const later = await this.#lastWithin(actor, { sensor, fromMs: knownMs + 1, toMs });
       if (later !== undefined) found.set(sensor, later);
     }
-    return found;
+    return { found, reads };
   }
 
   async #lastWithin(

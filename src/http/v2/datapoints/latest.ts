@@ -114,6 +114,7 @@ async function* latestRows(
     const { pushed } = await lastValues.ofSensors(
       actor,
       wanted.map(({ sensor }) => sensor),
+      { readsMax: 0 },
     );
     yield wanted.flatMap(({ device, sensor }) => {
       const row = pushed.get(sensor.key);

@@ -10,7 +10,7 @@ import { nothing, unlessStalled } from '../../lists/row-streams.ts';
 import { DeviceParams } from '../../schemas/device-schemas.ts';
 import { toDatapointRecord } from '../../schemas/records.ts';
 import { boundedText } from '../../schemas/text-bounds.ts';
-import { encodeEvents, setEventHeaders } from '../../server/event-streams.ts';
+import { encodeEvents, eventTexts, setEventHeaders } from '../../server/event-streams.ts';
 import { overload, refusals, type TypedApp, tooManyStreams } from '../../server/routes.ts';
 import type { Services } from '../../services.ts';
 
@@ -83,7 +83,11 @@ export function registerLive(app: TypedApp, { live }: Services): void {
       });
       if (reply.raw.destroyed || socket.readableEnded) leave();
       const chunks = unlessStalled(
-        encodeEvents(request as never, reply as never, text(stream.events(), device)),
+        encodeEvents(
+          request as never,
+          reply as never,
+          eventTexts(stream.events(), (event) => eventText(event, device)),
+        ),
         reply as never,
         {
           stallMs: limits.liveStallMs,
@@ -102,13 +106,6 @@ function lastHad(request: FastifyRequest): ResumePoint | undefined {
   const [, seq, receivedMs] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(id) ?? [];
   if (seq === undefined) return undefined;
   return { seq: Number(seq), receivedMs: receivedMs === undefined ? undefined : Number(receivedMs) };
-}
-
-async function* text(steps: AsyncGenerator<LiveEvent[]>, device: string): AsyncGenerator<string> {
-  yield 'retry: 3000\n\n';
-  for await (const events of steps) {
-    yield events.length === 0 ? ':\n\n' : events.map((event) => eventText(event, device)).join('');
-  }
 }
 
 function eventText(event: LiveEvent, device: string): string {

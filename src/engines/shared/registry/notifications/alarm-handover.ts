@@ -6,7 +6,8 @@ import type { GatewayKey } from '../../../../domain/gateways/gateway.ts';
 import { changeCount, countChange } from './alarm-rows.ts';
 
 const forget = sql`acknowledged = NULL, acknowledged_by = NULL, note = NULL, snoozed = NULL, changed = ${changeCount}`;
-const hasWords = sql`(acknowledged IS NOT NULL OR note IS NOT NULL OR snoozed IS NOT NULL)`;
+/** Alarms that an author alone sees are the author's, whoever owns the device. */
+const hasWords = sql`author IS NULL AND (acknowledged IS NOT NULL OR note IS NOT NULL OR snoozed IS NOT NULL)`;
 
 /** @param isHandedOver the condition of the commit: nothing is forgotten where nothing is handed over. */
 export function forgetNotesOfDevice(device: DeviceKey, isHandedOver: RawBuilder<unknown>): RawBuilder<unknown>[] {

@@ -14,6 +14,7 @@ import type { SensorKey } from '../../../../domain/devices/sensor.ts';
 import type { AlarmView } from '../../../../domain/permissions/permission.ts';
 import type { Fence } from '../../../../domain/ports/coordination.ts';
 import { audienceCondition, callerOf } from '../conditions/audience.ts';
+import { inheritedShares } from '../conditions/inherited-shares.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import { AlarmRows, changeCount, countChange } from './alarm-rows.ts';
@@ -241,9 +242,11 @@ function selectAlarms(view: AlarmView): RawBuilder<Row> {
  */
 function isTold(view: AlarmView): RawBuilder<number> {
   const all = view.all ? sql`WHEN 1 = 1 THEN 1` : sql``;
+  const isOfAuthor = sql<SqlBool>`given."user" = notification.author AND reached.key = device.key`;
   return sql<number>`CASE ${all} WHEN alarm.notification IS NULL OR notification.author = ${view.user}
       OR notification.author = device.owner OR writer.admin = 1 THEN 1
     WHEN EXISTS (SELECT 1 FROM share WHERE share.device = device.key AND share."user" = notification.author) THEN 1
+    WHEN EXISTS (SELECT 1 FROM ${inheritedShares(isOfAuthor)} AS inherited) THEN 1
     ELSE 0 END`;
 }
 
