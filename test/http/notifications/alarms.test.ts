@@ -258,7 +258,7 @@ suite('who sees alarms', () => {
   test('of a rule of somebody who has the device by its gateway, with the words of the rule', async () => {
     await make(server, { as: 'owner', call: 'POST /gateways', json: { id: 'gw' }, expect: 200 });
     const scopes = ['devices:update', 'devices-data:view'];
-    await make(server, { as: 'owner', call: 'PUT /gateways/gw/shares/updater', json: { scopes }, expect: 204 });
+    await make(server, { as: 'owner', call: 'PUT /gateways/gw/shares/updater', json: { scopes, with_devices: true }, expect: 204 }); // biome-ignore format: one line
     await raise('updater');
     for (const as of ['owner', 'updater']) {
       const [{ condition, notification_description: words }] = await list(as);
