@@ -93,9 +93,11 @@ suite('a kill', { timeout: isLong ? 5 * 3_600_000 : 1_800_000 }, () => {
   }
 
   // What was left out cannot be seen in the sum of several hundred kills.
-  test('the long test has power cuts and small disks', { skip: !isLong && 'left out is told at the start' }, () => {
-    assert.deepEqual([withoutPowerCuts, withoutSmallDisks], [false, false]);
-  });
+  if (isLong) {
+    test('falls on power cuts and small disks too', () => {
+      assert.deepEqual([withoutPowerCuts, withoutSmallDisks], [false, false]);
+    });
+  }
 
   // Once, whatever the parts.
   const skip = part > 1 && 'it belongs to the first part';
