@@ -15,7 +15,7 @@ import { toasts } from '../page/toasts.tsx';
 import { askPosition, type OwnPosition } from './ask-position.ts';
 import { ClusterLayer, onPress, type StateCount } from './cluster-layer.ts';
 import { graticule } from './graticule.ts';
-import type { MapMarker } from './map-marker.ts';
+import { isOnEarth, type MapMarker } from './map-marker.ts';
 import classes from './map-view.module.css';
 import { positionControl, positionLayer } from './own-position.ts';
 
@@ -47,7 +47,8 @@ interface OpenPopup {
 }
 
 export function MapView(props: MapViewProps) {
-  const { markers, height = 360, renderPopup } = props;
+  const { height = 360, renderPopup } = props;
+  const markers = props.markers.filter(isOnEarth);
   const { shared } = useStrings();
   const { data: facts } = useQuery(factsQuery);
   const host = useRef<HTMLDivElement>(null);
