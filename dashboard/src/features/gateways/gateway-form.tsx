@@ -8,7 +8,7 @@ import { keys } from '../../api/query-keys.ts';
 import { useSession } from '../../api/use-session.ts';
 import { Dialog } from '../../shared/form/dialog.tsx';
 import { FormButtons } from '../../shared/form/form-buttons.tsx';
-import { idFromName } from '../../shared/form/id-from-name.ts';
+import { idFollowing } from '../../shared/form/id-from-name.ts';
 import { idPattern } from '../../shared/form/id-pattern.ts';
 import { useForm } from '../../shared/form/use-form.ts';
 import { askPosition } from '../../shared/map/ask-position.ts';
@@ -84,9 +84,7 @@ function Fields({ onClose, gateway }: GatewayFormProps) {
           placeholder={gateways.nameExample}
           {...form.field('name')}
           onChange={({ currentTarget: { value: name } }) => {
-            // An id is made of the name until one is typed.
-            const { id, name: before } = form.values;
-            if (gateway === undefined && id === idFromName(before)) form.set('id', idFromName(name));
+            if (gateway === undefined) form.set('id', idFollowing(form.values, name));
             form.set('name', name);
           }}
         />

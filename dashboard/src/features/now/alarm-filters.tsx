@@ -1,12 +1,13 @@
 // Over many alarms: chips for their kind and who is on them, which stand in the address; and one press that acknowledges all
 // that are shown and that nobody has seen to.
-import { Button, Chip, Group } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Alarm } from '../../api/alarms.ts';
 import { useAcknowledgeAll } from '../../shared/alarm/alarm-acts.ts';
 import { AcknowledgeDialog } from '../../shared/alarm/alarm-dialogs.tsx';
+import { ChoiceChips } from '../../shared/list/choice-chips.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { alarmKinds, type NowSearch } from './now-search.ts';
 
@@ -23,28 +24,18 @@ export function AlarmFilters({ search, alarms }: AlarmFiltersProps) {
   return (
     <Group justify="space-between" align="flex-start" mb="xs">
       <Group gap={6} role="group" aria-label={devices.filters}>
-        {(['nobody', 'me'] as const).map((who) => (
-          <Chip
-            key={who}
-            size="sm"
-            variant="outline"
-            checked={search.who === who}
-            onChange={(isOn) => change({ who: isOn ? who : undefined })}
-          >
-            {now.who[who]}
-          </Chip>
-        ))}
-        {alarmKinds.map((kind) => (
-          <Chip
-            key={kind}
-            size="sm"
-            variant="outline"
-            checked={search.kind === kind}
-            onChange={(isOn) => change({ kind: isOn ? kind : undefined })}
-          >
-            {now.kinds[kind]}
-          </Chip>
-        ))}
+        <ChoiceChips
+          choices={['nobody', 'me']}
+          words={now.who}
+          chosen={search.who}
+          onChoose={(who) => change({ who })}
+        />
+        <ChoiceChips
+          choices={alarmKinds}
+          words={now.kinds}
+          chosen={search.kind}
+          onChoose={(kind) => change({ kind })}
+        />
       </Group>
       <AcknowledgeAll alarms={alarms} />
     </Group>

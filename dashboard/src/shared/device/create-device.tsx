@@ -9,7 +9,7 @@ import { useSession } from '../../api/use-session.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { Dialog } from '../form/dialog.tsx';
 import { FormButtons } from '../form/form-buttons.tsx';
-import { idFromName } from '../form/id-from-name.ts';
+import { idFollowing } from '../form/id-from-name.ts';
 import { idPattern } from '../form/id-pattern.ts';
 import { useForm } from '../form/use-form.ts';
 import { ProblemNotice } from '../page/problem-notice.tsx';
@@ -75,8 +75,7 @@ function Fields({ onDone, gateway }: FieldsProps) {
           placeholder={devices.nameExample}
           {...form.field('name')}
           onChange={({ currentTarget: { value: name } }) => {
-            // An id is made of the name until one is typed.
-            if (form.values.id === idFromName(form.values.name)) form.set('id', idFromName(name));
+            form.set('id', idFollowing(form.values, name));
             form.set('name', name);
           }}
         />

@@ -12,3 +12,8 @@ export function idFromName(name: string): string {
     .slice(0, charsMax)
     .replaceAll(/^-+|-+$/g, '');
 }
+
+/** The id of a form whose name changes: it is made of the name until one is typed. */
+export function idFollowing(form: { readonly name: string; readonly id: string }, name: string): string {
+  return form.id === idFromName(form.name) ? idFromName(name) : form.id;
+}

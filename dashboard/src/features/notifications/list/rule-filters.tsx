@@ -1,10 +1,11 @@
 // Over many notifications: a field that finds by what a row says, and chips for what wants looking at. Both stand in the
 // address; all of the list is at hand, so no request is made.
-import { Chip, Group } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useHoldingRules } from '../../../api/alarms.ts';
 import type { Device } from '../../../api/client.ts';
 import { useUsername } from '../../../api/use-session.ts';
+import { ChoiceChips } from '../../../shared/list/choice-chips.tsx';
 import { FindField } from '../../../shared/list/find-field.tsx';
 import { useStrings } from '../../../strings/strings.ts';
 import type { Rule } from '../editor/draft.ts';
@@ -28,17 +29,12 @@ export function RuleFilters({ search }: { readonly search: NotificationsSearch }
         onFind={(find) => change({ find })}
       />
       <Group gap={6} role="group" aria-label={notifications.outboxFilters}>
-        {ruleStates.map((only) => (
-          <Chip
-            key={only}
-            size="sm"
-            variant="outline"
-            checked={search.only === only}
-            onChange={(isOn) => change({ only: isOn ? only : undefined })}
-          >
-            {notifications.only[only]}
-          </Chip>
-        ))}
+        <ChoiceChips
+          choices={ruleStates}
+          words={notifications.only}
+          chosen={search.only}
+          onChoose={(only) => change({ only })}
+        />
       </Group>
     </Group>
   );

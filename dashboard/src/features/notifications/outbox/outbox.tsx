@@ -6,6 +6,7 @@ import { api, callPage } from '../../../api/client.ts';
 import { keys } from '../../../api/query-keys.ts';
 import type { components } from '../../../api/schema.generated.ts';
 import { Age } from '../../../shared/device/age.tsx';
+import { ChoiceChips } from '../../../shared/list/choice-chips.tsx';
 import { reasonWords } from '../../../shared/message-reason.ts';
 import { EmptyState } from '../../../shared/page/empty-state.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
@@ -55,17 +56,12 @@ function Filters({ search }: { readonly search: NotificationsSearch }) {
     void navigate({ to: '/notifications', search: { ...search, ...changed }, replace: true });
   return (
     <Group gap={6} mb="md" role="group" aria-label={notifications.outboxFilters}>
-      {messageStates.map((state) => (
-        <Chip
-          key={state}
-          size="sm"
-          variant="outline"
-          checked={search.status === state}
-          onChange={(on) => change({ status: on ? state : undefined })}
-        >
-          {notifications.messageStates[state]}
-        </Chip>
-      ))}
+      <ChoiceChips
+        choices={messageStates}
+        words={notifications.messageStates}
+        chosen={search.status}
+        onChoose={(status) => change({ status })}
+      />
       {search.of !== undefined && (
         <Chip size="sm" variant="outline" checked onChange={() => change({ of: undefined })}>
           {notifications.ofOne}
