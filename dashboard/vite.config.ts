@@ -7,6 +7,7 @@ import { brotliCompress, gzip } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 import { coastlines } from './build/coastlines.ts';
+import { firstWords } from './build/first-words.ts';
 
 const server = process.env['DUNDUN_DEV_SERVER'] ?? 'http://localhost:8080';
 
@@ -15,7 +16,7 @@ const ofSomePages = /leaflet|uplot|shared\/(chart\/chart|map\/(map-|device-map|c
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  plugins: [react(), coasts(), preloadShared(), compress()],
+  plugins: [react(), coasts(), preloadShared(), firstWords(), compress()],
   html: { cspNonce: '%NONCE%' },
   build: {
     outDir: 'dist',
@@ -58,7 +59,7 @@ function preloadShared(): Plugin {
       order: 'post',
       handler: (_html, { bundle = {} }) =>
         Object.keys(bundle)
-          .filter((file) => /^assets\/shared-.*\.js$/.test(file))
+          .filter((file) => /^assets\/shared-[\w-]{8}\.js$/.test(file))
           .map((file) => ({
             tag: 'link',
             attrs: { rel: 'modulepreload', crossorigin: true, href: `/${file}` },

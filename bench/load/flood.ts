@@ -1,7 +1,8 @@
 // Load that never lets up: more connections, or more outstanding on each, than the service can keep up with. A connection
-// that is cut comes back after a second, as a device does. What is told each second shows whether an overload ends.
+// that is cut comes back after a second, as a device does. Or load at a rate, which goes on whatever is answered. What is told each second shows whether an overload ends.
 import { connect, type Socket } from 'node:net';
 import { Latencies } from '../figures.ts';
+import { Pacer } from './pacer.ts';
 
 /** What became of the load since it was last asked. */
 export interface FloodInterval {
@@ -49,6 +50,8 @@ export class FloodTally {
 }
 
 const comeBackMs = 1_000;
+/** How often a line with a rate looks what is due, milliseconds. */
+const paceMs = 5;
 
 /** One connection of a flood; the kinds say what it sends and how it reads. */
 export abstract class FloodLine {
@@ -56,6 +59,7 @@ export abstract class FloodLine {
   protected readonly tally: FloodTally;
   protected socket: Socket | undefined;
   #isOver = false;
+  #pacing: NodeJS.Timeout | undefined;
 
   constructor(port: number, tally: FloodTally) {
     this.#port = port;
@@ -68,6 +72,7 @@ export abstract class FloodLine {
     socket.on('data', (bytes: Buffer) => this.take(bytes));
     socket.on('error', () => {});
     socket.on('close', () => {
+      clearInterval(this.#pacing);
       if (this.#isOver) return;
       this.tally.cut();
       setTimeout(() => {
@@ -79,7 +84,17 @@ export abstract class FloodLine {
 
   close(): void {
     this.#isOver = true;
+    clearInterval(this.#pacing);
     this.socket?.destroy();
+  }
+
+  /** Sends so many a second on this connection from now on, whatever is answered. */
+  protected pace(perS: number, send: (most: number) => void): void {
+    const pacer = new Pacer(perS);
+    this.#pacing = setInterval(() => {
+      const due = pacer.take(Number.POSITIVE_INFINITY);
+      if (due > 0) send(due);
+    }, paceMs);
   }
 
   /** A new connection: sends its first bytes. */

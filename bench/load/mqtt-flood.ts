@@ -7,6 +7,8 @@ export interface MqttFloodOptions {
   readonly port: number;
   readonly clients: number;
   readonly window: number;
+  /** Publishes a second of each client, whatever is answered, up to the window; undefined: the window is kept full. */
+  readonly perS?: number;
   readonly topics: readonly string[];
   readonly login: { readonly username: string; readonly password: string };
 }
@@ -29,6 +31,8 @@ class MqttLine extends FloodLine {
   readonly #index: number;
   readonly #sentMs: Float64Array;
   #rest: Buffer = Buffer.alloc(0);
+  /** Places of the window that are free, where a rate says when they are used. */
+  #free: number[] = [];
 
   constructor(
     { options, heads }: { readonly options: MqttFloodOptions; readonly heads: readonly Buffer[] },
@@ -65,6 +69,7 @@ class MqttLine extends FloodLine {
     const free: number[] = [];
     let at = 0;
     for (; at + answerBytes <= bytes.length; at += answerBytes) {
+      if (bytes[at] === connack) this.#beginPacing();
       if (bytes[at] === connack) for (let place = 0; place < this.#options.window; place += 1) free.push(place);
       if (bytes[at] !== puback) continue;
       const place = bytes.readUInt16BE(at + 2) - 1;
@@ -72,10 +77,19 @@ class MqttLine extends FloodLine {
       this.tally.add(1, nowMs - (this.#sentMs[place] ?? nowMs));
     }
     this.#rest = bytes.subarray(at);
-    if (free.length > 0) this.#send(free, nowMs);
+    if (this.#options.perS === undefined) this.#send(free, nowMs);
+    else this.#free = this.#free.concat(free);
+  }
+
+  #beginPacing(): void {
+    this.#free = [];
+    const { perS } = this.#options;
+    if (perS === undefined) return;
+    this.pace(perS, (due) => this.#send(this.#free.splice(0, due), performance.now()));
   }
 
   #send(places: readonly number[], nowMs: number): void {
+    if (places.length === 0) return;
     const { window } = this.#options;
     const heads = places.map((place) => this.#heads[(this.#index * window + place) % this.#heads.length] as Buffer);
     const packets = Buffer.allocUnsafe(heads.reduce((bytes, head) => bytes + head.length + idBytes + payloadBytes, 0));

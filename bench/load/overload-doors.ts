@@ -9,9 +9,9 @@ import { readingText } from './readings.ts';
 import { openRestFlood } from './rest-flood.ts';
 
 export interface Level {
-  readonly kind: 'rest' | 'arrays' | 'mqtt';
+  readonly kind: 'rest' | 'arrays' | 'mqtt' | 'steady';
   readonly name: string;
-  /** Datapoints that are outstanding at once. */
+  /** Datapoints that are outstanding at once; of a steady load, datapoints a second. */
   readonly outstanding: number;
   readonly open: (fleet: Fleet, tally: FloodTally, key: string) => FloodLine[];
 }
@@ -52,7 +52,33 @@ const mqtt = (clients: number, window: number): Level => ({
   },
 });
 
+const steadyConnections = 50;
+const steadyWindow = 10_000;
+
+/** So many pushes over REST and publishes over MQTT a second, which go on during the pause. */
+const steady = (restPerS: number, mqttPerS: number): Level => ({
+  kind: 'steady',
+  name: `${shown(restPerS)} pushes and ${shown(mqttPerS)} publishes/s`,
+  outstanding: restPerS + mqttPerS,
+  open: (fleet, tally, key) => {
+    const topics = fleet.sensors.map((sensor) => `${sensor}/value`);
+    const of = { port: fleet.server.mqttPort, topics, login: Fleet.login };
+    const perS = { rest: restPerS / steadyConnections, mqtt: mqttPerS / steadyConnections };
+    return [
+      ...openRestFlood({ ...restOf(fleet, key, 1), connections: steadyConnections, depth: 1, perS: perS.rest }, tally),
+      ...openMqttFlood({ ...of, clients: steadyConnections, window: steadyWindow, perS: perS.mqtt }, tally),
+    ];
+  },
+});
+
 export const doors: readonly Door[] = [
+  {
+    name: 'steady',
+    title: 'REST and MQTT at fixed rates',
+    busy: 25_000,
+    syncMs: 0,
+    levels: [steady(5_000, 20_000), steady(8_000, 40_000), steady(12_000, 60_000)],
+  },
   {
     name: 'rest',
     title: 'REST',

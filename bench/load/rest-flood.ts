@@ -6,6 +6,8 @@ export interface RestFloodOptions {
   readonly connections: number;
   /** Requests outstanding on each connection. */
   readonly depth: number;
+  /** Requests a second on each connection, whatever is answered; undefined: `depth` outstanding at any time. */
+  readonly perS?: number;
   /** Datapoints of a request. */
   readonly weight: number;
   /** The next request, head and body, in Latin-1. */
@@ -33,7 +35,9 @@ class RestLine extends FloodLine {
   protected begin(): void {
     this.#sentMs = [];
     this.#text = '';
-    this.#send(this.#options.depth);
+    const { depth, perS } = this.#options;
+    if (perS === undefined) this.#send(depth);
+    else this.pace(perS, (due) => this.#send(due));
   }
 
   #send(count: number): void {
@@ -66,6 +70,6 @@ class RestLine extends FloodLine {
       at = end;
     }
     this.#text = this.#text.slice(at);
-    if (answered > 0) this.#send(answered);
+    if (answered > 0 && this.#options.perS === undefined) this.#send(answered);
   }
 }

@@ -87,6 +87,12 @@ export const limits = {
   clientsShownMax: 1_000,
   /** Alarms shown at once. Beyond: it says so. */
   alarmsShownMax: 200,
+  /** Alarms that are looked through without help. Beyond: filters stand over them, and one press acknowledges all. */
+  alarmsUnsortedMax: 5,
+  /** Notifications that are looked through without help. Beyond: a field and filters stand over them. */
+  rulesUnsortedMax: 5,
+  /** Requests at a time while many alarms are acknowledged. */
+  alarmsAtOnce: 4,
   /** Milliseconds between two readings of alarms where the stream tells of none. */
   alarmsReadMs: 60_000,
   /** Milliseconds by which "since the beginning of the day" is read again. */

@@ -521,6 +521,11 @@ export const limits = {
    * next turn.
    */
   latestStepSensors: 500,
+  /**
+   * Sensors of one list of which the datapoint measured last is looked for, because it is not the one pushed last. Beyond: the list
+   * leaves `newest_value` out.
+   */
+  newestReadsMax: 100,
   /** Milliseconds for a search of a list or a count, in the search thread. Beyond: 503. */
   searchMsMax: 3_000,
   /**
@@ -564,10 +569,10 @@ export const limits = {
   answerRowBytes: 64,
   answerStepBytes: 1 * MIB,
   /**
-   * Answers that are compressed at the same time, some 200 KiB of memory each; one caller may have half of them. Beyond: answers
+   * Answers that are compressed at the same time, some 500 KiB of memory each; one caller may have half of them. Beyond: answers
    * are sent uncompressed. `compressedBytesMin`: shorter whole answers are not compressed, because they fit into one packet.
    */
-  compressorsMax: 24,
+  compressorsMax: 16,
   compressedBytesMin: 1_400,
   /**
    * Answers that wait for room in `answerBytesMax`, milliseconds for which one waits, and between two checks. Beyond:
@@ -652,8 +657,12 @@ export const limits = {
   alarmValueCharsMax: 1_000,
   /** How long an alarm may be snoozed, milliseconds. Beyond: 400. */
   alarmSnoozeMsMax: 90 * 24 * 3_600_000,
-  /** Changed alarms read in one step of a live stream, and milliseconds between two steps. */
+  /**
+   * Changed alarms read in one step of a live stream; milliseconds between two steps while more is known to be there, and while
+   * nothing is (`alarmStreamPauseMs`).
+   */
   alarmChangesStep: 200,
+  alarmStreamBehindMs: 100,
   /** Streams of alarms of one caller when nobody else has any, and streams reserved for others. Beyond: 429. */
   alarmStreamsMax: 500,
   alarmStreamsReserve: 250,
@@ -676,8 +685,16 @@ export const limits = {
   liveBytesReserve: 16 * MIB,
   /** Datapoints sent again to a reader that returns. Beyond: only the newest, after a `gap` event. */
   liveMissedMax: 1_000,
+  /** Bytes of them, about. Beyond: only the newest, after a `gap` event. */
+  liveMissedBytesMax: 64 * KIB,
   /** Milliseconds between heartbeats of a quiet stream; its token and permission are checked then too. */
   liveHeartbeatMs: 15_000,
+  /**
+   * Streams of events, of devices and of alarms, that are compressed: bytes of the last text that each holds, by which the next is
+   * compressed, and bytes compressed at once.
+   */
+  eventWindowBytes: 1 * KIB,
+  eventSliceBytes: 64 * KIB,
   /** Milliseconds in which a live reader must take what it was sent. Beyond: its connection is cut. */
   liveStallMs: 30_000,
 

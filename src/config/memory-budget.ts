@@ -56,8 +56,10 @@ export function memorySum(limits: Limits): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, heap * garbageShare);
 }
 
-/** Tables and window of zlib, its input and its output. */
-const compressorBytes = 256 * 1024;
+/** Tables and window of brotli, which takes more than gzip, its input and its output. */
+const compressorBytes = 512 * 1024;
+/** Tables and window of zlib. */
+const deflateBytes = 256 * 1024;
 
 /** Data on its way in or out. */
 function passing(l: Limits): MemoryPart[] {
@@ -68,6 +70,7 @@ function passing(l: Limits): MemoryPart[] {
       of: [
         ...(['passingBytesMax', 'passingBytesReserve', 'receivedBytesMax', 'receivedBytesReserve'] as const),
         ...(['answerBytesMax', 'answerBytesReserve', 'liveBytesAllMax', 'liveBytesReserve'] as const),
+        'liveMissedBytesMax' as const,
         ...(['queueBytesMax', 'queueBytesReserve', 'capacityWaiterBytesMax', 'capacityWaiterBytesReserve'] as const),
         ...(['unreadBytesMax', 'unreadBytesReserve', 'backlogBytesMax', 'backlogBytesReserve'] as const),
       ],
@@ -84,6 +87,14 @@ function passing(l: Limits): MemoryPart[] {
       of: ['deliveryBytesMax'],
     },
     { what: 'answers that are being compressed', bytes: l.compressorsMax * compressorBytes, of: [] },
+    {
+      what: 'the last text of each stream of events, by which the next is compressed, and one piece that is',
+      bytes:
+        (l.liveStreamsMax + l.liveStreamsReserve + l.alarmStreamsMax + l.alarmStreamsReserve) * l.eventWindowBytes +
+        2 * l.eventSliceBytes +
+        deflateBytes,
+      of: ['eventWindowBytes', 'eventSliceBytes'],
+    },
     { what: 'the copy of a commit in the writer', bytes: l.commitBytesMax, of: ['commitBytesMax'] },
     {
       what: 'statements that wait, and their copy in the writer',

@@ -9,11 +9,13 @@ import type { ActuatorHistory } from '../domain/actuators/actuator-history.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { AlarmStreams } from '../domain/alarms/alarm-stream.ts';
 import type { Alarms } from '../domain/alarms/alarms.ts';
+import type { Habits } from '../domain/alarms/habits.ts';
 import type { Callers } from '../domain/callers/callers.ts';
 import type { MqttClients } from '../domain/clients/mqtt-clients.ts';
 import type { Corrections } from '../domain/datapoints/corrections.ts';
 import type { FutureDatapoints } from '../domain/datapoints/history/future-datapoints.ts';
 import type { History } from '../domain/datapoints/history/history.ts';
+import type { LastValues } from '../domain/datapoints/history/last-values.ts';
 import type { Imports } from '../domain/datapoints/import/imports.ts';
 import type { Bulk } from '../domain/datapoints/ingest/bulk.ts';
 import type { Ingest } from '../domain/datapoints/ingest/ingest.ts';
@@ -59,10 +61,13 @@ export interface Services {
   readonly bulk: Bulk;
   readonly imports: Imports;
   readonly history: History;
+  readonly lastValues: LastValues;
   readonly corrections: Corrections;
   readonly future: FutureDatapoints;
   readonly live: Live;
   readonly alarms: Alarms;
+  /** How often sensors are usually heard, by their keys. */
+  readonly sensorHabits: Pick<Habits, 'isKnown' | 'usualMs'>;
   readonly alarmStreams: AlarmStreams;
   readonly drops: DropLog;
   readonly notifications: Notifications;

@@ -55,5 +55,5 @@ export function wireAlarms(parts: {
     quietGateways: new QuietGateways({ ...of, habits: habits.gateways }),
   });
   clocks.onChange(() => sweep.clockChanged());
-  return { sweep, changes, alarms: new Alarms(of), alarmStreams: new AlarmStreams(of) };
+  return { sweep, changes, alarms: new Alarms(of), alarmStreams: new AlarmStreams(of), sensorHabits: habits.sensors };
 }

@@ -21,6 +21,7 @@ import { Feed } from '../domain/datapoints/feed.ts';
 import { publishFollowed } from '../domain/datapoints/followed-pushes.ts';
 import { FutureDatapoints } from '../domain/datapoints/history/future-datapoints.ts';
 import { History } from '../domain/datapoints/history/history.ts';
+import { LastValues } from '../domain/datapoints/history/last-values.ts';
 import { Imports } from '../domain/datapoints/import/imports.ts';
 import { Bulk } from '../domain/datapoints/ingest/bulk.ts';
 import { FutureDated } from '../domain/datapoints/ingest/future-dated.ts';
@@ -231,6 +232,7 @@ export async function wireDomain(parts: {
     },
   });
   const history = new History({ ...known, series });
+  const lastValues = new LastValues({ series, clock: clocks });
   const futureDated = new FutureDated({ clocks, log: parts.log });
   feed.subscribe((committed) => futureDated.note(committed));
   const accountServices = wireAccounts({ ...accounts, links, mails: rules.accountOutbox });
@@ -263,14 +265,14 @@ export async function wireDomain(parts: {
     actuatorHistory: new ActuatorHistory({ ...known, settingStore, marks }),
     ingest,
     ...{ writer, callers, refusedCalls, mqttClients },
-    ...{ alarms: alarming.alarms, alarmStreams: alarming.alarmStreams },
+    ...{ alarms: alarming.alarms, alarmStreams: alarming.alarmStreams, sensorHabits: alarming.sensorHabits },
     bulk: new Bulk({ ...pushing, ingest }),
     imports: new Imports({ ...pushing, series, ingest, sensors }),
     corrections: new Corrections({
       ...{ ...known, series, coordination, store: stores.devices, log: parts.log },
       onChanged: (sensor) => rules.watcher.forgetValue(sensor),
     }),
-    history,
+    ...{ history, lastValues },
     future: new FutureDatapoints({ history, clocks }),
     gateways,
     projects: new Projects({

@@ -21,7 +21,9 @@ import type { Channel } from '../domain/notifications/rules/notification.ts';
 import { Evaluator } from '../domain/notifications/watching/evaluator.ts';
 import { RuleAlarms } from '../domain/notifications/watching/rule-alarms.ts';
 import { RuleIndex } from '../domain/notifications/watching/rule-index.ts';
+import { RuleLoader } from '../domain/notifications/watching/rule-loader.ts';
 import { RuleTimers } from '../domain/notifications/watching/rule-timers.ts';
+import { StepLoading } from '../domain/notifications/watching/step-loading.ts';
 import { Watcher } from '../domain/notifications/watching/watcher.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
 import type { Engine } from '../domain/ports/engine.ts';
@@ -65,8 +67,10 @@ export function wireRules(parts: {
     messages: new MessageBuilder({ ...parts, origin: linkOrigin(config) }),
     oldHours: config.notifyOldHours,
   };
-  const evaluator = new Evaluator(watching);
-  const watcher = new Watcher({ ...watching, evaluator });
+  const loading = new StepLoading(watching);
+  const rules = new RuleLoader({ ...watching, loading });
+  const evaluator = new Evaluator({ ...watching, loading, rules });
+  const watcher = new Watcher({ ...watching, evaluator, rules });
   parts.clocks.onChange(() => {
     watcher.clockChanged();
     outbox.clockChanged();

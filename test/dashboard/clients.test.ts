@@ -88,6 +88,32 @@ describe('in a browser, MQTT clients', { skip }, () => {
     await Promise.all([mast.end(), foreign.end()]);
   });
 
+  test('have pages whatever dots they call themselves', async () => {
+    for (const [clientId, path] of [
+      ['.', '/clients/%252E'],
+      ['..', '/clients/%252E%252E'],
+      ['...', '/clients/...'],
+    ] as const) {
+      const client = await Client.connect(server, 'owner', { clientId });
+      await client.subscribe('users/owner/a', 1);
+      await visit({ browser, server }, async (page) => {
+        await signIn(page, 'owner', '/clients');
+        await page
+          .getByRole('link', { name: `${clientId} `, exact: false })
+          .filter({ hasText: 'connected' })
+          .click();
+        await page.waitForURL(path);
+        await page.reload();
+        await page.getByRole('heading', { level: 1, name: clientId, exact: true }).waitFor();
+        await page.getByRole('list', { name: 'Subscriptions' }).getByText('users/owner/a').waitFor();
+        await page.getByRole('button', { name: 'Disconnect' }).click();
+        await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
+        await client.closed;
+        await page.waitForURL('/clients');
+      });
+    }
+  });
+
   test('are disconnected after a question, and their sessions ended after another', async () => {
     const client = await Client.connect(server, 'owner', { clientId: 'pump', clean: false });
     await client.subscribe('users/owner/pump', 1);

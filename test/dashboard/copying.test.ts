@@ -92,7 +92,7 @@ describe('in a browser, on a plain address', { skip }, () => {
           page.waitForEvent('download'),
           page.getByRole('button', { name: 'Save' }).click(),
         ]);
-        assert.equal(file.suggestedFilename(), 'well.svg');
+        assert.equal(file.suggestedFilename(), 'well.png');
         await page.evaluate('window.print = () => { window.printed = document.documentElement.dataset.prints; }');
         await page.getByRole('button', { name: 'Print' }).click();
         assert.equal(await page.evaluate('window.printed'), 'label');

@@ -143,11 +143,11 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
       await page.getByRole('button', { name: 'New gateway' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Id').fill('mast');
-      await dialog.getByLabel('Position').fill('here');
+      await dialog.getByLabel('Position', { exact: true }).fill('here');
       await dialog.getByText('Two numbers').waitFor({ state: 'hidden' });
       await dialog.getByRole('button', { name: 'Declare gateway' }).click();
       await dialog.getByText('Two numbers').waitFor();
-      await dialog.getByLabel('Position').fill('16.03, -16.49');
+      await dialog.getByLabel('Position', { exact: true }).fill('16.03, -16.49');
       await dialog.getByRole('button', { name: 'Declare gateway' }).click();
       await dialog.locator('[id$="-error"]').getByText('There is a gateway mast already').waitFor();
       await assertAccessible(page);
@@ -218,8 +218,8 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
         .waitFor();
       await page.getByTitle('2 devices here; zoom in').waitFor();
       await assertAccessible(page);
-      await page.getByText('30 days').click();
-      await page.waitForURL(/days=30/);
+      await page.getByText('30 d', { exact: true }).click();
+      await page.waitForURL(/span=30d/);
       await page.getByRole('button', { name: 'Edit' }).click();
       await page.getByRole('button', { name: 'Take Field 4 away' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();

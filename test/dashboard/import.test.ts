@@ -54,7 +54,11 @@ describe('in a browser, the import', { skip }, () => {
     await visit({ browser, server, options: paris }, async (page) => {
       await signIn(page, 'owner', '/import?device=field-3');
       await choose(page, 'logger.csv', bytes);
-      await page.getByText(/Found: CSV, semicolons between fields, decimal commas, a line of names/).waitFor();
+      await page
+        .getByText(
+          /Found: CSV, semicolons between fields, decimal commas, a line of names, times as day\.month\.year hour:minute/,
+        )
+        .waitFor();
       assert.equal(await page.getByRole('combobox', { name: 'Time zone' }).inputValue(), 'Europe/Paris');
       await page.getByLabel('Sensor for Temp (°C)').fill('TC');
       await page.getByLabel('What Batt is').selectOption('ignore');

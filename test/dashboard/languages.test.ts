@@ -170,6 +170,47 @@ describe('in a browser, the languages', { skip }, () => {
     });
   });
 
+  test('say what the service refuses beside the field, in the words of the page', async () => {
+    const asked = { username: 'a/b', password: 'not a common one' };
+    const { body: problem } = await server.call('admin', 'POST', '/users', { json: asked });
+    assert.partialDeepStrictEqual(problem.errors, [{ pointer: '/username', code: 'username', params: { max: 64 } }]);
+    for (const language of ['en', 'fr', 'es', 'pt', 'sw', 'ar']) {
+      const file = new URL(`../../dashboard/src/strings/${language}.ts`, import.meta.url);
+      const { users, person, faults } = (await import(file.href))[language];
+      await visit({ browser, server, expects: /400|422/ }, async (page) => {
+        await signIn(page, 'admin', '/users');
+        await inLanguage(page, language);
+        await page.goto('/users');
+        await page.getByRole('button', { name: users.create }).first().click();
+        const form = page.getByRole('dialog');
+        const [name, secret] = [
+          form.getByLabel(person.username),
+          form.locator('input[type=password], input.mantine-PasswordInput-innerInput').first(),
+        ];
+        const send = form.getByRole('button', { name: users.createSubmit });
+        await name.fill('a/b');
+        await secret.fill('password123');
+        await send.click();
+        const english = language === 'en';
+        await form
+          .getByText(english ? 'must have 1 to 64 characters, none of / + # ?' : faults.fields.username({ max: 64 }), {
+            exact: true,
+          })
+          .waitFor();
+        await name.fill('awa');
+        await send.click();
+        const common = 'is one of the most common passwords, which are guessed first';
+        await form.getByText(english ? common : faults.fields['common-password'], { exact: true }).waitFor();
+        await secret.fill('not a common one');
+        await name.fill('owner');
+        await send.click();
+        if (!english) await form.getByText(faults.kinds.exists, { exact: true }).waitFor();
+        const text = (await form.textContent()) ?? '';
+        if (!english) assert.doesNotMatch(text, /\b(must|taken|there is|another)\b/i);
+      });
+    }
+  });
+
   test('let one say how many lines stand before the table', async () => {
     await visit({ browser, server, expects: /400/ }, async (page) => {
       await signIn(page, 'owner', '/import?device=field-3');

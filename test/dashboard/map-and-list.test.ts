@@ -16,6 +16,7 @@ import {
   visit,
 } from '../support/dashboard.ts';
 import { buildWhereStale } from '../support/dashboard-build.ts';
+import { openRegistryOf } from '../support/data.ts';
 import { TestServer } from '../support/test-server.ts';
 import { until } from '../support/until.ts';
 
@@ -151,6 +152,45 @@ describe('in a browser, the map and the list of devices', { skip }, () => {
       await page.evaluate(`Object.defineProperty(window, 'isSecureContext', { value: false })`);
       await page.getByRole('button', { name: 'Use my position' }).click();
       await page.getByText('only over HTTPS').waitFor();
+    });
+  });
+
+  test('show a device whose stored place no map can draw, as one without a place', async () => {
+    await server.call('owner', 'POST', '/devices', { json: { id: 'far', name: 'Far away', sensors: [{ id: 's' }] } });
+    const { registry, close } = await openRegistryOf(server.folder);
+    for (const location of ['{"latitude":1,"longitude":1e300}', '{"latitude":"1","longitude":1}']) {
+      await registry.write([registry.read.updateTable('device').set({ location }).where('id', '=', 'far')]);
+      await server.restart();
+      await visit({ browser, server, options: desktop }, async (page) => {
+        await signIn(page, 'owner', '/devices/far');
+        await page.getByRole('heading', { name: 'Far away' }).waitFor();
+        await page.getByRole('button', { name: 'Set the place' }).waitFor();
+        await page.goto('/map?find=far');
+        await page.getByRole('heading', { name: 'Map' }).waitFor();
+      });
+    }
+    await close();
+    await server.call('owner', 'DELETE', '/devices/far');
+  });
+
+  // The last of all, because it turns the clock.
+  test('count in a group those that are heard seldom as they usually are', async () => {
+    for (let n = 0; n < 12; n += 1) {
+      const location = { latitude: -30 + 0.001 * n, longitude: 20 };
+      const json = { id: `seldom-${n}`, sensors: [{ id: 'level' }], location };
+      await server.call('owner', 'POST', '/devices', { json });
+    }
+    for (let round = 0; round < 6; round += 1) {
+      for (let n = 0; n < 12; n += 1)
+        await server.call('owner', 'POST', `/devices/seldom-${n}/sensors/level/values`, { json: { value: round } });
+      await server.running.idle();
+      server.clock.advance(48 * 3_600_000);
+    }
+    await visit({ browser, server, options: desktop }, async (page) => {
+      await signIn(page, 'owner', '/map');
+      const seldom = page.locator('.leaflet-marker-icon[title^="12 devices here"]');
+      await seldom.waitFor();
+      assert.match((await seldom.getAttribute('title')) ?? '', /12 fresh/);
     });
   });
 });

@@ -70,7 +70,7 @@ describe('in a browser, notifications', { skip }, () => {
       await page.getByRole('checkbox', { name: 'e-mail' }).uncheck();
       await page.keyboard.press('Escape');
       await page.getByText('2 messages', { exact: true }).waitFor();
-      await page.getByText('TC: -1').first().waitFor();
+      await page.getByText('Field 3: -1 °C').first().waitFor();
       await page.locator('.u-wrap canvas').waitFor();
       await assertAccessible(page);
       await page.getByRole('button', { name: 'only when it lasts' }).click();
@@ -93,7 +93,7 @@ describe('in a browser, notifications', { skip }, () => {
     assert.partialDeepStrictEqual(rule, {
       description: 'Frost',
       condition: { devices: ['field-3'], sensors: ['TC'], expression: 'TC<2' },
-      action: { usernames: ['owner'], channels: ['none'], message: '{id}: {TC}' },
+      action: { usernames: ['owner'], channels: ['none'], message: '{device}: {value} {unit}' },
       ...{ for: 10_800, throttling: 86_400, hysteresis: 'TC>4', recovery_message: '{id} is well again.' },
     });
     assert.match(String(rule['expires']), /^2036-06-08T/);
@@ -136,6 +136,9 @@ describe('in a browser, notifications', { skip }, () => {
   test('ask for what is missing before they are sent', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/notifications/new');
+      await page.getByLabel('Message', { exact: true }).fill('');
+      await page.keyboard.press('Tab');
+      await page.getByText('Write what is said.').waitFor();
       await page.getByRole('button', { name: 'Create notification' }).click();
       await page.getByText('Choose at least one device.').waitFor();
       await page.getByText('Write what is said.').waitFor();
@@ -195,6 +198,52 @@ describe('in a browser, notifications', { skip }, () => {
       assert.match((await deleted).url(), new RegExp(String(id)));
     });
     assert.deepEqual(await listed(), []);
+  });
+
+  test('tell of a sensor that does not arrive: made as a sentence, fired by time alone, shown where one looks', async () => {
+    const sensors = [{ id: 'level', name: 'Water level', unit: 'cm' }];
+    await server.call('owner', 'POST', '/devices', { json: { id: 'well-1', name: 'Well 1', sensors } });
+    const push = () => server.call('owner', 'POST', '/devices/well-1/sensors/level/values', { json: { value: 80 } });
+    await push();
+    // The clock is turned beyond the time of a token, which is renewed.
+    await visit({ browser, server, expects: /401/ }, async (page) => {
+      await signIn(page, 'owner', '/notifications/new?device=well-1&sensor=level');
+      await page.getByRole('button', { name: 'Devices: Well 1' }).waitFor();
+      await page.getByRole('button', { name: 'when it falls silent' }).click();
+      await page.getByRole('button', { name: 'Take this condition away' }).click();
+      await page.getByText('has sent nothing for').waitFor();
+      await page.getByLabel('How long it may be silent', { exact: true }).fill('2');
+      await page.getByLabel('How long it may be silent: unit').selectOption('h');
+      await page.getByRole('button', { name: /Ways of telling/ }).click();
+      await page.getByRole('checkbox', { name: 'record only' }).check();
+      await page.getByRole('checkbox', { name: 'e-mail' }).uncheck();
+      await page.keyboard.press('Escape');
+      await page.getByLabel('What to call it').fill('Well is silent');
+      await assertAccessible(page);
+      await page.getByRole('button', { name: 'Create notification' }).click();
+      await page.waitForURL('/notifications');
+      const [{ id, condition, silence } = {}] = await listed();
+      assert.deepEqual([condition, silence], [{ devices: ['well-1'], sensors: ['level'], expression: '' }, 7_200]);
+      const timesSent = async () => {
+        await server.running.idle();
+        return (await server.call('owner', 'GET', `/notifications/${id}`)).body.times_sent;
+      };
+      server.clock.advance(hourMs);
+      await push();
+      server.clock.advance(1.5 * hourMs);
+      assert.equal(await timesSent(), 0);
+      server.clock.advance(hourMs);
+      assert.equal(await timesSent(), 1);
+      await page.goto('/notifications?view=outbox');
+      await page.getByRole('main').getByText('Well 1: 80 cm').first().waitFor();
+      // On the first page it is what is wrong now, and no longer when the sensor is heard.
+      await page.goto('/now');
+      await page.getByRole('main').getByText('Well is silent').first().waitFor();
+      await push();
+      await page.getByRole('main').getByText('Well is silent').first().waitFor({ state: 'detached' });
+      assert.equal(await timesSent(), 1);
+      await server.call('owner', 'DELETE', `/notifications/${id}`);
+    });
   });
 
   test('keep every sensor that is watched for its silence when they are edited', async () => {

@@ -64,7 +64,7 @@ describe('in a browser, the first page', { skip }, () => {
       await visit({ browser, server, options }, async (page) => {
         await signIn(page, 'owner', '/now');
         await page.getByText('All is well.').waitFor();
-        await page.getByText('datapoints were pushed by you').waitFor();
+        await page.getByText('datapoint was pushed by you').waitFor();
         await becomes(page, 'document.querySelectorAll("dd").length === 5');
         await assertFitsScreen(page);
         await assertAccessible(page);

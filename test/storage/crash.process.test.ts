@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { CrashRound } from '../support/crash/crash-round.ts';
 import { type Aim, CrashSite, type Ordered } from '../support/crash/crash-site.ts';
 import { Firings } from '../support/crash/firings.ts';
+import { withoutPowerCuts } from '../support/crash/lossy-disk.ts';
 import { SeededRandom } from '../support/dice.ts';
 import { call, type Dundun, login } from '../support/process.ts';
 import { withoutSmallDisks } from '../support/small-disk.ts';
@@ -88,6 +89,13 @@ suite('a kill', { timeout: isLong ? 5 * 3_600_000 : 1_800_000 }, () => {
       );
       t.diagnostic(site.describeCuts());
       t.diagnostic(site.describeKills());
+    });
+  }
+
+  // What was left out cannot be seen in the sum of several hundred kills.
+  if (isLong) {
+    test('falls on power cuts and small disks too', () => {
+      assert.deepEqual([withoutPowerCuts, withoutSmallDisks], [false, false]);
     });
   }
 

@@ -161,20 +161,25 @@ export function seriesSuite({ name, open }: EngineKind): void {
         const found = await opened.series.latest([one, other]);
         return [found.get(one)?.value, found.get(other)?.value];
       };
+      const latestTimes = async () => {
+        const found = await opened.series.latestTimes([one, other, nextSensor()]);
+        assert.equal(found.size, 2);
+        return [found.get(one), found.get(other)];
+      };
       await append([
         { sensor: one, timestamp: 100, value: 'true' },
         { sensor: other, timestamp: 1, value: 1 },
         { sensor: one, timestamp: 50, value: 2 },
       ]);
-      assert.deepEqual(await latest(), [2, 1]);
+      assert.deepEqual([await latest(), await latestTimes()], [[2, 1], [100, 1]]); // biome-ignore format: one line
       await opened.seal();
-      assert.deepEqual(await latest(), [2, 1]);
+      assert.deepEqual([await latest(), await latestTimes()], [[2, 1], [100, 1]]); // biome-ignore format: one line
       await append([{ sensor: other, timestamp: 0, value: 3 }]);
-      assert.deepEqual(await latest(), [2, 3]);
+      assert.deepEqual([await latest(), await latestTimes()], [[2, 3], [100, 1]]); // biome-ignore format: one line
       await opened.reopen();
-      assert.deepEqual(await latest(), [2, 3]);
+      assert.deepEqual([await latest(), await latestTimes()], [[2, 3], [100, 1]]); // biome-ignore format: one line
       await opened.seal();
-      assert.deepEqual(await latest(), [2, 3]);
+      assert.deepEqual([await latest(), await latestTimes()], [[2, 3], [100, 1]]); // biome-ignore format: one line
     });
 
     test('a read in steps sees each datapoint once, whatever is sealed and arrives meanwhile', async () => {

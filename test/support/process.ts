@@ -2,7 +2,7 @@
 // (signals, exit codes, kills, settings). Processes and folders that a test leaves are removed at the end of its file.
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after } from 'node:test';
@@ -143,6 +143,14 @@ export class Dundun extends Running {
 
   get url(): string {
     return `http://127.0.0.1:${this.ports.http}`;
+  }
+
+  /** Bytes of memory that the system cannot take back: all but what is mapped from files, as the code of Node.js is. */
+  takenBytes(): number {
+    const ended = this.child.exitCode ?? this.child.signalCode;
+    assert.equal(ended, null, `it ended by itself with ${ended}: ${this.stderr.slice(-2_000)}`);
+    const status = readFileSync(`/proc/${this.child.pid}/status`, 'utf8');
+    return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
   }
 
   #waitForReady(): Promise<Ports> {

@@ -8,7 +8,7 @@ import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import pino from 'pino';
 import { TurnedClock } from '../../src/base/time/clock.ts';
 import { parseConfig } from '../../src/config/config.ts';
@@ -186,7 +186,7 @@ export class TestServer {
       const sent = ask({ agent, hostname, port, method, path, headers, ...origin }, (response) => {
         buffer(response).then((bytes) => {
           const json = /json/.test(response.headers['content-type'] ?? '') && bytes.length > 0;
-          const text = (isGzip(bytes) ? gunzipSync(bytes) : bytes).toString('utf8');
+          const text = unpacked(bytes, response.headers['content-encoding']).toString('utf8');
           const parsed = json && !/ndjson/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : undefined;
           resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes, text, body: parsed });
         }, reject);
@@ -263,7 +263,12 @@ function bodyOf(carries: Carries): { readonly body?: string | Uint8Array; readon
   return carries.body === undefined ? {} : { body: carries.body };
 }
 
-/** Tests serve files of their own that only claim to be gzip. */
-function isGzip(bytes: Buffer): boolean {
-  return bytes[0] === 0x1f && bytes[1] === 0x8b;
+/** Tests serve files of their own that only claim to be compressed. */
+function unpacked(bytes: Buffer, encoding: string | undefined): Buffer {
+  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  try {
+    return encoding === 'br' ? brotliDecompressSync(bytes) : isGzip ? gunzipSync(bytes) : bytes;
+  } catch {
+    return bytes;
+  }
 }

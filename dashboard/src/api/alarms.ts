@@ -16,6 +16,7 @@ export interface AlarmsQuestion {
   readonly kind?: Alarm['kind'];
   readonly snoozed?: boolean;
   readonly acknowledged?: boolean;
+  readonly assigned_to?: string;
   readonly limit: number;
 }
 

@@ -5,6 +5,15 @@ export interface FieldFault {
   /** A JSON pointer such as `/sensors/0/id`. */
   readonly pointer: string;
   readonly detail: string;
+  /** The same as a code, and what its sentence names; absent where a page found the fault. */
+  readonly code?: string;
+  readonly params?: Readonly<Record<string, string | number>>;
+}
+
+export interface QuotaBreach {
+  readonly kind: string;
+  readonly used: number;
+  readonly limit: number;
 }
 
 interface Problem {
@@ -13,7 +22,11 @@ interface Problem {
   readonly status?: number;
   readonly detail?: string;
   readonly errors?: readonly FieldFault[];
+  readonly quota?: QuotaBreach;
 }
+
+/** Before the code of a fault that is the whole refusal, said of a field. */
+export const ofKind = 'kind:';
 
 export class ApiProblem extends Error {
   readonly status: number;
@@ -21,6 +34,7 @@ export class ApiProblem extends Error {
   readonly code: string;
   readonly faults: readonly FieldFault[];
   readonly retryAfterS: number | undefined;
+  readonly quota: QuotaBreach | undefined;
 
   constructor(problem: Problem, options: { readonly retryAfterS?: number | undefined; readonly cause?: unknown } = {}) {
     super(problem.detail ?? problem.title ?? '', { cause: options.cause });
@@ -28,6 +42,7 @@ export class ApiProblem extends Error {
     this.status = problem.status ?? 0;
     this.code = problem.type?.split(':').at(-1) ?? 'unknown';
     this.faults = problem.errors ?? [];
+    this.quota = problem.quota;
     this.retryAfterS = options.retryAfterS;
   }
 
@@ -44,7 +59,7 @@ export class ApiProblem extends Error {
   /** The same as what is wrong with one field, where it is a refusal that names none. */
   at(pointer: string): ApiProblem {
     if (this.faults.length > 0 || this.status < 400 || this.status > 499) return this;
-    const errors = [{ pointer, detail: this.message }];
+    const errors = [{ pointer, detail: this.message, code: `${ofKind}${this.code}` }];
     return new ApiProblem({ type: this.code, status: this.status, detail: this.message, errors }, { cause: this });
   }
 

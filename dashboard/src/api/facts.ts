@@ -1,6 +1,7 @@
 // What the dashboard must know before anybody signs in (/dashboard.json), read once.
 import { queryOptions } from '@tanstack/react-query';
 import { ApiProblem } from './api-problem.ts';
+import { takeEarly } from './early.ts';
 import { keys } from './query-keys.ts';
 import { setServerTime } from './server-time.ts';
 
@@ -56,7 +57,7 @@ export const factsQuery = queryOptions({
 
 /** Reads them, and takes the time from them. @throws ApiProblem */
 export async function readFacts(): Promise<Facts> {
-  const answer = await fetch('/dashboard.json').catch((error: unknown) => {
+  const answer = await (takeEarly('facts') ?? fetch('/dashboard.json')).catch((error: unknown) => {
     throw ApiProblem.unreachable(error);
   });
   if (!answer.ok) throw await ApiProblem.of(answer);

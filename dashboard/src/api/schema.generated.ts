@@ -2332,6 +2332,7 @@ export interface components {
             latitude: number;
             longitude: number;
             heard?: string;
+            usual_interval?: number;
         };
         Drop: {
             timestamp: string;
@@ -2365,6 +2366,10 @@ export interface components {
         FieldFault: {
             pointer: string;
             detail: string;
+            code: string;
+            params?: {
+                [key: string]: string | number;
+            };
         };
         FormerId: {
             id: string;
@@ -2913,6 +2918,7 @@ export interface components {
             retention_days?: number;
             last_value?: components["schemas"]["Datapoint"];
             value?: components["schemas"]["Datapoint"];
+            newest_value?: components["schemas"]["Datapoint"];
         };
         SensorFuture: {
             sensor_id: string;
@@ -3084,6 +3090,7 @@ export interface components {
             meta?: Record<string, never>;
             last_value?: components["schemas"]["V1Datapoint"];
             value?: components["schemas"]["V1Datapoint"];
+            newest_value?: components["schemas"]["V1Datapoint"];
         };
         V1Message: {
             usernames: string[];

@@ -2,6 +2,7 @@
 // /api/v2/auth/session, which no script can read. Everything that talks to the server asks here for the token.
 import { limits } from '../limits.ts';
 import { ApiProblem } from './api-problem.ts';
+import { takeEarly } from './early.ts';
 
 export type SessionState =
   | { readonly status: 'starting' }
@@ -49,8 +50,13 @@ class Session {
   async start(): Promise<void> {
     window.addEventListener('storage', (event) => this.#onOtherTab(event));
     document.addEventListener('visibilitychange', () => this.#onVisible());
-    if (localStorage.getItem(hintKey) === null) this.#become({ status: 'guest', hasEnded: false });
-    else await this.renew();
+    if (localStorage.getItem(hintKey) !== null) {
+      await this.renew();
+      return;
+    }
+    // What was asked for before another tab signed out is nobody's.
+    void takeEarly('session');
+    this.#become({ status: 'guest', hasEnded: false });
   }
 
   /** @throws ApiProblem with the server's reason. */
@@ -77,7 +83,7 @@ class Session {
 
   async #renew(): Promise<string | undefined> {
     try {
-      const answer = await send({ method: 'PUT', headers: { accept: 'application/json' } });
+      const answer = await (takeEarly('session') ?? send({ method: 'PUT', headers: { accept: 'application/json' } }));
       if (answer.ok) this.#take((await answer.json()) as string);
       else if (answer.status === 401 || answer.status === 403) this.#leave({ hasEnded: true });
       else this.#tryAgain();

@@ -14,7 +14,8 @@ export interface Page {
     | '/projects'
     | '/users'
     | '/profile'
-    | '/import';
+    | '/import'
+    | '/sign-in';
   readonly label: keyof Strings['shell'] &
     (
       | 'now'
@@ -27,6 +28,7 @@ export interface Page {
       | 'users'
       | 'profile'
       | 'import'
+      | 'signIn'
     );
   readonly icon: IconName;
 }
@@ -54,3 +56,5 @@ export function personalPages(state: SessionState): readonly Page[] {
     ...(isUser ? ([{ to: '/profile', label: 'profile', icon: 'user' }] as const) : []),
   ];
 }
+
+export const signInPage: Page = { to: '/sign-in', label: 'signIn', icon: 'user' };

@@ -7,27 +7,29 @@ import { useSession } from '../api/use-session.ts';
 import { Icon } from '../shared/page/icon.tsx';
 import { useStrings } from '../strings/strings.ts';
 import { AccountMenu } from './account-menu.tsx';
-import { mainPages, personalPages } from './pages.ts';
+import { mainPages, personalPages, signInPage } from './pages.ts';
 import { Entry } from './rail.tsx';
 import { openSearch } from './search-state.ts';
 import classes from './shell.module.css';
 
-const inBar = 4;
+const barMax = 4;
 
 export function PhoneBar() {
   const { shell, shared } = useStrings();
   const state = useSession();
   const { pathname } = useLocation();
+  const pages = mainPages(state);
+  // Guests find the way in where the thumb is.
+  const inBar = state.status === 'user' ? pages.slice(0, barMax) : [...pages.slice(0, barMax - 1), signInPage];
+  const others = pages.filter((page) => !inBar.includes(page));
   const [isOpen, { open, close }] = useDisclosure(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when one has gone somewhere.
   useEffect(close, [pathname]);
   return (
     <nav className={classes.bar} aria-label={shell.navigation}>
-      {mainPages(state)
-        .slice(0, inBar)
-        .map((page) => (
-          <Entry key={page.to} page={page} />
-        ))}
+      {inBar.map((page) => (
+        <Entry key={page.to} page={page} />
+      ))}
       <button type="button" className={classes.entry} onClick={open} aria-haspopup="dialog">
         <Icon name="menu" />
         <span>{shell.more}</span>
@@ -37,6 +39,7 @@ export function PhoneBar() {
         onClose={close}
         position="bottom"
         size="auto"
+        classNames={{ content: classes.sheet ?? '' }}
         title={shell.more}
         closeButtonProps={{ 'aria-label': shared.close }}
       >
@@ -51,7 +54,7 @@ export function PhoneBar() {
           <Icon name="search" />
           {shell.search}
         </button>
-        {[...mainPages(state).slice(inBar), ...personalPages(state)].map((page) => (
+        {[...others, ...personalPages(state)].map((page) => (
           <Entry key={page.to} page={page} />
         ))}
         <AccountMenu />

@@ -1,5 +1,5 @@
 // The rail at the left of a desktop.
-import { Link } from '@tanstack/react-router';
+import { Link, useRouterState } from '@tanstack/react-router';
 import { useSession } from '../api/use-session.ts';
 import { Icon } from '../shared/page/icon.tsx';
 import { useStrings } from '../strings/strings.ts';
@@ -37,8 +37,11 @@ export function Rail() {
 
 export function Entry({ page: { to, label, icon } }: { readonly page: Page }) {
   const { shell } = useStrings();
+  const href = useRouterState({ select: ({ location }) => location.href });
+  // Who signs in comes back.
+  const search = to === '/sign-in' ? { search: { next: href } } : {};
   return (
-    <Link to={to} className={classes.entry} activeOptions={{ includeSearch: false }}>
+    <Link to={to} {...search} className={classes.entry} activeOptions={{ includeSearch: false }}>
       <Icon name={icon} />
       <span>{shell[label]}</span>
       {to === '/now' && <AlarmBadge />}

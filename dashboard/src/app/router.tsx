@@ -13,6 +13,7 @@ import {
   parseNotificationsSearch,
 } from '../features/notifications/list/notifications-search.ts';
 import { parseNowSearch } from '../features/now/now-search.ts';
+import { parsePlacesSearch } from '../features/places/places-search.ts';
 import { parseProfileSearch } from '../features/profile/profile-search.ts';
 import { parseProjectSearch } from '../features/projects/project-search.ts';
 import { parseSensorSearch } from '../features/sensor/sensor-search.ts';
@@ -67,6 +68,7 @@ const routeTree = root.addChildren([
   }),
   createRoute({
     ...at('/map'),
+    validateSearch: parsePlacesSearch,
     component: lazyRouteComponent(
       loaded(() => import('../features/places/places-page.tsx')),
       'PlacesPage',

@@ -4,6 +4,7 @@ import { clients } from './ar/clients.ts';
 import { datapoints } from './ar/datapoints.ts';
 import { device } from './ar/device.ts';
 import { devices } from './ar/devices.ts';
+import { faults } from './ar/faults.ts';
 import { firstRun } from './ar/first-run.ts';
 import { gateways } from './ar/gateways.ts';
 import { imports } from './ar/imports.ts';
@@ -30,6 +31,7 @@ export const ar: Strings = {
   clients,
   datapoints,
   devices,
+  faults,
   firstRun,
   gateways,
   imports,

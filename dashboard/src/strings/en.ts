@@ -5,6 +5,7 @@ import { clients } from './en/clients.ts';
 import { datapoints } from './en/datapoints.ts';
 import { device } from './en/device.ts';
 import { devices } from './en/devices.ts';
+import { faults } from './en/faults.ts';
 import { firstRun } from './en/first-run.ts';
 import { gateways } from './en/gateways.ts';
 import { imports } from './en/imports.ts';
@@ -30,6 +31,7 @@ export const en = {
   clients,
   datapoints,
   devices,
+  faults,
   firstRun,
   gateways,
   imports,

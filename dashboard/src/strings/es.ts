@@ -5,6 +5,7 @@ import { clients } from './es/clients.ts';
 import { datapoints } from './es/datapoints.ts';
 import { device } from './es/device.ts';
 import { devices } from './es/devices.ts';
+import { faults } from './es/faults.ts';
 import { firstRun } from './es/first-run.ts';
 import { gateways } from './es/gateways.ts';
 import { imports } from './es/imports.ts';
@@ -30,6 +31,7 @@ export const es: Strings = {
   clients,
   datapoints,
   devices,
+  faults,
   firstRun,
   gateways,
   imports,

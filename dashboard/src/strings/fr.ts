@@ -5,6 +5,7 @@ import { clients } from './fr/clients.ts';
 import { datapoints } from './fr/datapoints.ts';
 import { device } from './fr/device.ts';
 import { devices } from './fr/devices.ts';
+import { faults } from './fr/faults.ts';
 import { firstRun } from './fr/first-run.ts';
 import { gateways } from './fr/gateways.ts';
 import { imports } from './fr/imports.ts';
@@ -30,6 +31,7 @@ export const fr: Strings = {
   clients,
   datapoints,
   devices,
+  faults,
   firstRun,
   gateways,
   imports,

@@ -24,6 +24,21 @@ function countedBy(tag: string): Counting {
   return (count, forms) => (forms[rules.select(count)] ?? forms.other).replace('#', format.format(count));
 }
 
+/** Words that stand beside a number, in the form that goes with it; without the number. */
+type Wording = (count: number, forms: Forms) => string;
+
+function wordedBy(tag: string): Wording {
+  const rules = new Intl.PluralRules(tag);
+  return (count, forms) => forms[rules.select(count)] ?? forms.other;
+}
+
+export const worded = wordedBy('en');
+export const wordedInFrench = wordedBy('fr');
+export const wordedInSpanish = wordedBy('es-ES');
+export const wordedInPortuguese = wordedBy('pt-PT');
+export const wordedInSwahili = wordedBy('sw-KE');
+export const wordedInArabic = wordedBy('ar');
+
 const [spanish, portuguese, swahili] = ['es-ES', 'pt-PT', 'sw-KE'].map(countedBy) as [Counting, Counting, Counting];
 
 export function countedInSpanish(count: number, one: string, many: string): string {

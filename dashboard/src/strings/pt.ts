@@ -5,6 +5,7 @@ import { clients } from './pt/clients.ts';
 import { datapoints } from './pt/datapoints.ts';
 import { device } from './pt/device.ts';
 import { devices } from './pt/devices.ts';
+import { faults } from './pt/faults.ts';
 import { firstRun } from './pt/first-run.ts';
 import { gateways } from './pt/gateways.ts';
 import { imports } from './pt/imports.ts';
@@ -30,6 +31,7 @@ export const pt: Strings = {
   clients,
   datapoints,
   devices,
+  faults,
   firstRun,
   gateways,
   imports,

@@ -5,6 +5,7 @@ import { clients } from './sw/clients.ts';
 import { datapoints } from './sw/datapoints.ts';
 import { device } from './sw/device.ts';
 import { devices } from './sw/devices.ts';
+import { faults } from './sw/faults.ts';
 import { firstRun } from './sw/first-run.ts';
 import { gateways } from './sw/gateways.ts';
 import { imports } from './sw/imports.ts';
@@ -30,6 +31,7 @@ export const sw: Strings = {
   clients,
   datapoints,
   devices,
+  faults,
   firstRun,
   gateways,
   imports,

@@ -145,7 +145,11 @@ class OpenStream implements AlarmStream {
       yield step.alarms.map((alarm) => {
         return { kind: 'alarm', alarm, cursor: { changed: alarm.changed, key: alarm.key } } as const;
       });
-      if (!step.isEnd) continue;
+      if (!step.isEnd) {
+        // Who comes back after long reads on without haste: others read the same store.
+        await this.#wait(limits.alarmStreamBehindMs, { isEndedByChange: false });
+        continue;
+      }
       // However often something changes, a stream asks the store once in a while.
       await this.#wait(limits.alarmStreamPauseMs, { isEndedByChange: false });
       if (!this.#hasChanged) await this.#wait(limits.liveHeartbeatMs, { isEndedByChange: true });

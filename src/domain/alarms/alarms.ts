@@ -4,6 +4,7 @@ import { Refusal } from '../../base/refusal.ts';
 import { isStorableText, textFault } from '../../base/text/json.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
+import { loopTurns } from '../callers/loop-turns.ts';
 import type { DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { Permissions } from '../permissions/permission.ts';
@@ -64,6 +65,19 @@ export class Alarms {
     const page = { limit: limit - first.length, offset: Math.max(offset - before.length, 0) };
     const alarms = page.limit === 0 || stored <= page.offset ? [] : await this.#store.list({ ...query, ...page });
     return { alarms: [...first, ...alarms], total: stored + before.length };
+  }
+
+  /** All that are kept about the actor's own devices, gateways and rules, newest first. @throws Refusal `unauthenticated` */
+  async *listOwn(actor: Actor): AsyncGenerator<readonly Alarm[]> {
+    const query = { view: this.#permissions.ownAlarmViewOf(actor), nowMs: this.#clock.now() };
+    // Each step searches all alarms, so there are few steps.
+    const limit = limits.recordListMax;
+    for (let offset = 0; ; offset += limit) {
+      await loopTurns.turn(actor.caller);
+      const alarms = await this.#store.list({ ...query, limit, offset });
+      yield alarms;
+      if (alarms.length < limit) return;
+    }
   }
 
   /** The same of one device. @throws Refusal `not-found`, `forbidden`, `unauthenticated` */

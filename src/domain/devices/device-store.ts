@@ -59,6 +59,7 @@ export interface ShareOfDevice extends Share {
   readonly key: DeviceKey;
   readonly device: DeviceId;
   readonly deviceName?: string;
+  readonly isPublic: boolean;
   /** The device's owner. */
   readonly owner: string;
   /** The user who gave the share; absent where that is not known. */

@@ -8,7 +8,7 @@ import type { Actor } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { Device, DeviceId } from './device.ts';
 import type { DeviceDirectory } from './device-directory.ts';
-import type { DeviceStore, ShareDirection, ShareOfDevice } from './device-store.ts';
+import type { DeviceStore, ShareDirection, ShareOfDevice, SharesPage } from './device-store.ts';
 import type { RecordShareStore, SharedRecordKind, ShareOfRecord, ShareSource } from './record-share-store.ts';
 
 export interface SharePage {
@@ -70,7 +70,8 @@ export class Sharing {
     const direction = this.#directionOf(actor, query);
     if (direction === undefined) return { shares: [], total: 0 };
     const total = await this.#store.countSharesOf(direction);
-    return { shares: total <= query.offset ? [] : await this.#store.listSharesOf(direction, query), total };
+    const shares = total <= query.offset ? [] : await this.#store.listSharesOf(direction, query);
+    return { shares: namedFor(actor, direction, shares), total };
   }
 
   /** The same for gateways or projects. */
@@ -84,7 +85,11 @@ export class Sharing {
   /** All shares of devices in that direction, in the order of `list`. */
   async *listAll(actor: Actor, direction: ShareQuery['direction']): AsyncGenerator<readonly ShareOfDevice[]> {
     const asked = this.#directionOf(actor, { direction });
-    if (asked !== undefined) yield* inStepsAfter((step) => this.#store.listSharesOf(asked, step), stepsFor(actor));
+    if (asked === undefined) return;
+    yield* inStepsAfter(
+      async (step: SharesPage) => namedFor(actor, asked, await this.#store.listSharesOf(asked, step)),
+      stepsFor(actor),
+    );
   }
 
   /** The same for gateways or projects. */
@@ -135,4 +140,16 @@ export class Sharing {
 /** How all shares are read: a step when it is the actor's turn. */
 function stepsFor({ caller }: Actor) {
   return { offset: 0, stepRows: limits.archiveStepRecords, turn: () => loopTurns.turn(caller) };
+}
+
+/**
+ * A share tells who has it the id of the device, which it is for, but not its name where it gives no right to view the device: names are
+ * for those who may.
+ */
+function namedFor(actor: Actor, direction: ShareDirection, shares: readonly ShareOfDevice[]): ShareOfDevice[] {
+  return shares.map((share) => {
+    if ('ownedBy' in direction || actor.admin || share.isPublic || (share.scopes & scope.view) !== 0) return share;
+    const { deviceName: _, ...rest } = share;
+    return rest;
+  });
 }

@@ -24,6 +24,7 @@ export interface LiveBounds {
   readonly liveBytesMax: number;
   readonly liveBytesAllMax: number;
   readonly liveBytesReserve: number;
+  readonly liveMissedBytesMax: number;
   readonly liveHeartbeatMs: number;
 }
 
@@ -107,6 +108,7 @@ export class Live {
     const stream: LiveStream = new LiveStream({
       caller,
       bytesMax: this.#bounds.liveBytesMax,
+      missedBytesMax: this.#bounds.liveMissedBytesMax,
       heartbeatMs: this.#bounds.liveHeartbeatMs,
       byteShare: this.#byteShare,
       onEnd: () => this.#countOut(device.key, stream),
@@ -189,6 +191,8 @@ interface StreamParts {
   /** The caller whose share of streams, and of bytes waiting in them, it uses. */
   readonly caller: Caller;
   readonly bytesMax: number;
+  /** What the datapoints may take that a reader missed while it was away. */
+  readonly missedBytesMax: number;
   readonly heartbeatMs: number;
   readonly byteShare: FairShare;
   readonly onEnd: () => void;
@@ -277,9 +281,19 @@ class LiveStream {
   }
 
   async *#follow(): AsyncGenerator<LiveEvent[]> {
-    const missed = await this.#parts.missed();
+    const { caller, byteShare, missedBytesMax } = this.#parts;
+    const all = await this.#parts.missed();
+    const mayHold = all.length === 0 || byteShare.allows(caller, missedBytesMax);
+    const missed: LiveEvent[] = mayHold ? all : [{ kind: 'gap' }];
     const sent = new Set(missed.map((event) => (event.kind === 'datapoint' ? event.point.seq : undefined)));
-    if (missed.length > 0) yield missed;
+    if (missed.length > 0) {
+      byteShare.force(caller, missedBytesMax);
+      try {
+        yield missed;
+      } finally {
+        byteShare.force(caller, -missedBytesMax);
+      }
+    }
     while (!this.#isOver) {
       if (this.#queue.length > 0) {
         // One push may go to hundreds of streams, each of which takes its turn.

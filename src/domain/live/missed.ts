@@ -32,26 +32,42 @@ export async function missedSince(
   await loopTurns.turn(caller);
   const latest = await series.latest(sensors.map(({ key }) => key));
   const missed: Missed[] = [];
+  let bytes = 0;
+  let isTooMuch = false;
   for (const sensor of sensors) {
     if ((latest.get(sensor.key)?.seq ?? -1) <= last.seq) continue;
     await loopTurns.turn(caller);
     for (const point of await missedOf(series, sensor, { last, caller })) {
       const value = calibrated ? calibrate(point.value, sensor.calibration) : point.value;
       missed.push({ sensor: sensor.id, point: { ...point, value } });
+      bytes += bytesOf(point);
     }
-    keepNewest(missed);
+    if (missed.length <= limits.liveMissedMax && bytes <= limits.liveMissedBytesMax) continue;
+    bytes = keepNewest(missed);
+    isTooMuch = true;
   }
   missed.sort(compareArrival);
-  const isTooMuch = missed.length > limits.liveMissedMax;
-  const events = missed.slice(-limits.liveMissedMax).map((one) => ({ kind: 'datapoint', ...one }) as const);
+  const events = missed.map((one) => ({ kind: 'datapoint', ...one }) as const);
   return isTooMuch ? [{ kind: 'gap' }, ...events] : events;
 }
 
-/** Keeps one more than is sent, to show that there were more. */
-function keepNewest(missed: Missed[]): void {
-  if (missed.length <= limits.liveMissedMax + 1) return;
+/** Drops the oldest, so that no more is kept than is sent again; the newest stays, however long. @returns the bytes left. */
+function keepNewest(missed: Missed[]): number {
   missed.sort(compareArrival);
-  missed.splice(0, missed.length - limits.liveMissedMax - 1);
+  let bytes = 0;
+  let from = missed.length;
+  for (; from > 0 && missed.length - from < limits.liveMissedMax; from -= 1) {
+    const more = bytesOf((missed[from - 1] as Missed).point);
+    if (from < missed.length && bytes + more > limits.liveMissedBytesMax) break;
+    bytes += more;
+  }
+  missed.splice(0, from);
+  return bytes;
+}
+
+/** Estimated bytes in memory. */
+function bytesOf({ value }: LivePoint): number {
+  return typeof value === 'number' ? 50 : 50 + value.length * 2;
 }
 
 function compareArrival({ point: a }: Missed, { point: b }: Missed): number {
@@ -67,10 +83,12 @@ async function missedOf(
 ): Promise<LivePoint[]> {
   const missed: LivePoint[] = [];
   let after: SeriesCursor | undefined;
-  while (missed.length <= limits.liveMissedMax) {
+  let bytes = 0;
+  while (missed.length <= limits.liveMissedMax && bytes <= limits.liveMissedBytesMax) {
     const { columns, next } = await series.range({ sensor: key, descending: true, limit: stepRows, after }, { caller });
     const fresh = livePointsOf(columns).filter((point) => isMissed(point, last));
     missed.push(...fresh);
+    for (const point of fresh) bytes += bytesOf(point);
     if (fresh.length === 0 || next === undefined) break;
     after = next;
   }

@@ -331,6 +331,12 @@ export class Permissions {
     };
   }
 
+  /** The alarms of the actor's own devices, gateways and rules, whatever else the actor may see. @throws Refusal `unauthenticated` */
+  ownAlarmViewOf(actor: Actor): AlarmView {
+    const own = this.ownAudienceOf(actor);
+    return { ...this.alarmViewOf(actor), devices: own, gateways: own, all: false };
+  }
+
   /** Whether a rule of the actor about the device is one of those who run the device, so that all who see its alarms see it. */
   speaksForDevice(actor: Actor, device: ProtectedRecord): boolean {
     return (this.scopesOf(actor, device) & scope.update) !== 0;

@@ -154,6 +154,11 @@ export interface Series {
    */
   latest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, ArrivedDatapoint>>;
   /**
+   * A time in milliseconds since 1970 UTC after which each sensor has no datapoint: that of its latest one by time, or after a
+   * removal a later one. Sensors without datapoints may be left out.
+   */
+  latestTimes(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>>;
+  /**
    * The last datapoint of a sensor that was pushed before a position of the log. If it was pushed long ago and later
    * ones have earlier times, this may return an older one.
    */

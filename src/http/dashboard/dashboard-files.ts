@@ -2,9 +2,7 @@
 // compression. Read once at start by server.ts; some hundred kilobytes.
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { takesEncoding } from '../server/accepted-encoding.ts';
-
-type Encoding = 'br' | 'gzip' | 'identity';
+import { type Encoding, encodingOf } from '../server/accepted-encoding.ts';
 
 export interface Asset {
   readonly type: string;
@@ -48,8 +46,10 @@ export async function readDashboard(folder: string): Promise<DashboardFiles | un
   return { page, assets };
 }
 
-/** The smallest form that the browser accepts. */
+/** The form that the browser prefers; the smallest where it does not say. */
 export function encodingFor(header: string | string[] | undefined, variants: Asset['variants']): Encoding {
-  const takes = (encoding: 'br' | 'gzip') => variants[encoding] !== undefined && takesEncoding(header, encoding);
-  return takes('br') ? 'br' : takes('gzip') ? 'gzip' : 'identity';
+  return encodingOf(
+    header,
+    (['br', 'gzip'] as const).filter((encoding) => variants[encoding] !== undefined),
+  );
 }

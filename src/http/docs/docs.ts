@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
-import { takesEncoding } from '../server/accepted-encoding.ts';
+import { encodingOf } from '../server/accepted-encoding.ts';
 import { referencePage } from './reference-page.ts';
 
 const hidden = { hide: true } as never;
@@ -31,7 +31,7 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
         .type('text/javascript; charset=utf-8')
         .header('cache-control', 'public, max-age=31536000, immutable')
         .header('vary', 'Accept-Encoding');
-      if (!takesEncoding(request.headers['accept-encoding'], 'gzip')) {
+      if (encodingOf(request.headers['accept-encoding'], ['gzip']) === 'identity') {
         plain ??= promisify(gunzip)(script);
         return reply.send(await plain);
       }

@@ -2,11 +2,11 @@
 // Called by http-server before any route is added. Generated once, soon after the start or when first requested.
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual, promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { brotliCompress, gzip, constants as zlib } from 'node:zlib';
 import swagger from '@fastify/swagger';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { takesEncoding } from '../server/accepted-encoding.ts';
+import { encodingOf } from '../server/accepted-encoding.ts';
 import { addressUnknown, introduction, tags } from './introduction.ts';
 
 type Tree = { [key: string]: unknown };
@@ -56,7 +56,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { readonly 
   });
   // A buffer shared by all answers; a string would be encoded for each.
   let document: Buffer | undefined;
-  let compressed: Promise<Buffer> | undefined;
+  const compressed: { br?: Promise<Buffer>; gzip?: Promise<Buffer> } = {};
   app.decorate('openApiDocument', () => {
     if (document === undefined) {
       Object.assign(securitySchemes, ...app.olderVersions.map((version) => version.securitySchemes));
@@ -72,14 +72,19 @@ export async function registerOpenApi(app: FastifyInstance, options: { readonly 
       async (request, reply) => {
         const plain = app.openApiDocument();
         reply.type('application/json; charset=utf-8').headers({ 'cache-control': 'no-cache', vary: 'Accept-Encoding' });
-        if (!takesEncoding(request.headers['accept-encoding'], 'gzip')) return reply.send(plain);
+        const encoding = encodingOf(request.headers['accept-encoding'], ['br', 'gzip']);
+        if (encoding === 'identity') return reply.send(plain);
         // Compressed once: for each request it would be work that nothing bounds.
-        compressed ??= promisify(gzip)(plain);
-        return reply.header('content-encoding', 'gzip').send(await compressed);
+        compressed[encoding] ??=
+          encoding === 'br' ? promisify(brotliCompress)(plain, brotliOptions) : promisify(gzip)(plain);
+        return reply.header('content-encoding', encoding).send(await compressed[encoding]);
       },
     );
   }
 }
+
+/** Quality 9 of 11: as small as the last two at a tenth of the time. */
+const brotliOptions = { params: { [zlib.BROTLI_PARAM_QUALITY]: 9 } };
 
 /** A body with several content types lists them in `x-content`; the rest of its schema only validates. */
 export function describeBody(schema: FastifySchema | undefined): FastifySchema {

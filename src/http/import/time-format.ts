@@ -79,11 +79,36 @@ function patternFormat(name: string): TimeFormat {
   };
 }
 
-const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+/** As loggers write them in English, French, Spanish, Portuguese and German; without accents the first letters tell which. */
+const months = new Map(
+  [
+    ['jan', 'ene'],
+    ['feb', 'fev'],
+    ['mar'],
+    ['apr', 'avr', 'abr'],
+    ['may', 'mai'],
+    ['jun', 'juin'],
+    ['jul', 'juil'],
+    ['aug', 'aou', 'ago'],
+    ['sep', 'set'],
+    ['oct', 'okt', 'out'],
+    ['nov'],
+    ['dec', 'dic', 'dez'],
+  ].flatMap((names, place) => names.map((name) => [name, place + 1] as const)),
+);
+
+/** Zero for a word that is none. */
+function monthOf(written: string): number {
+  const plain = written
+    .normalize('NFD')
+    .replaceAll(/[^a-z]/gi, '')
+    .toLowerCase();
+  return months.get(plain.slice(0, 4)) ?? months.get(plain.slice(0, 3)) ?? 0;
+}
 
 function toTime(written: TimeFields): ParsedTime | undefined {
   const { monthName } = written;
-  const month = monthName === undefined ? Number(written.month) : months.indexOf(monthName.slice(0, 3).toLowerCase()) + 1; // biome-ignore format: one line
+  const month = monthName === undefined ? Number(written.month) : monthOf(monthName);
   const hour = hourOf(Number(written.hour ?? 0), written.half?.toLowerCase());
   const minute = Number(written.minute ?? 0);
   const second = Number(written.second ?? 0);

@@ -166,7 +166,7 @@ function downTo(at: number, least: number, most: number): readonly number[] {
 }
 
 const isDigit = (char: string) => char >= '0' && char <= '9';
-const isLetter = (char: string) => /\p{L}/u.test(char);
+const isLetter = (char: string) => /[\p{L}\p{M}]/u.test(char);
 
 function endsOfBlank(text: string, at: number): readonly number[] {
   return downTo(
@@ -184,9 +184,12 @@ function endsOfField({ field, digits }: Token): PatternPiece['ends'] {
   return (text, at) => downTo(at, least, countWhile(text, at, most, isDigit));
 }
 
+/** Such as septiembre. */
+const monthCharsMax = 10;
+
 /** Letters, optionally with a dot for an abbreviation. */
 function endsOfMonthName(text: string, at: number): readonly number[] {
-  const letters = countWhile(text, at, 9, isLetter);
+  const letters = countWhile(text, at, monthCharsMax, isLetter);
   return downTo(at, 3, letters >= 3 && text[at + letters] === '.' ? letters + 1 : letters);
 }
 

@@ -106,7 +106,7 @@ export const UserSchema = Type.Object(
     webhook_key: Type.Optional(
       Type.String({
         description:
-          'The key that signs messages to your webhooks, as Standard Webhooks defines it: `webhook-signature` is the HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by dots. For a day after a change of the key there are two signatures, one by the new key and one by the old key. Only the user sees this field.',
+          'The key that signs messages to your webhooks, as Standard Webhooks defines it: `webhook-signature` is the HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by dots. For a day after a change of the key there are two signatures, one by the new key and one by the old key. Only the user sees this field, and not in lists.',
         examples: ['whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='],
       }),
     ),

@@ -202,6 +202,9 @@ export const SensorSchema = Type.Object(
       'The datapoint that was pushed last; absent before the first one, and for callers without the right to view values.',
     ),
     value: lastValue('Another name for `last_value`.'),
+    newest_value: lastValue(
+      'The datapoint that was measured last, by `timestamp`, or when it was received where it has none. There only where it is another than the one pushed last, which then is not what the sensor shows now: older values were sent late. Datapoints in the future do not count. A list of many such sensors has it for the first of them.',
+    ),
   },
   { title: 'Sensor', description: 'A sensor of a device.' },
 );
@@ -247,6 +250,13 @@ export const DevicePositionSchema = Type.Object(
       timestamp(
         'When the last value of one of its sensors was measured, or received where it is dated later than that, UTC. Absent where there is none, or where you may not view the values.',
       ),
+    ),
+    usual_interval: Type.Optional(
+      Type.Integer({
+        description:
+          'Seconds between two receptions, usually, of the sensor of it that is heard least often. Absent where none has a habit that is known yet, or where you may not view the values.',
+        examples: [600],
+      }),
     ),
   },
   { title: 'DevicePosition', description: 'Where a device is, and when it was last heard.' },

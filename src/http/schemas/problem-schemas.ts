@@ -17,6 +17,17 @@ export const ProblemSchema = Type.Object(
           {
             pointer: Type.String({ description: 'The field, as a JSON pointer.', examples: ['/sensors/0/id'] }),
             detail: Type.String({ description: 'What is wrong with the field.', examples: ['is missing'] }),
+            code: Type.String({
+              description:
+                'The same as a code, for clients with words of their own: `missing`, `long`, `id`, …; `wrong` for what has none.',
+              examples: ['missing'],
+            }),
+            params: Type.Optional(
+              Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]), {
+                description: 'What the sentence of that code names, such as `max`.',
+                examples: [{ max: 64 }],
+              }),
+            ),
           },
           { title: 'FieldFault', description: 'A field that is not valid.' },
         ),

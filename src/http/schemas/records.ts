@@ -6,11 +6,12 @@ import type { Json } from '../../base/text/json.ts';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
 import { limits } from '../../config/limits.ts';
 import { type Datapoint, jsonValue, type StoredValue } from '../../domain/datapoints/datapoint.ts';
+import type { LastDatapoints } from '../../domain/datapoints/history/last-values.ts';
 import type { Actuator, ActuatorDraft, ValueType } from '../../domain/devices/actuator.ts';
 import { parseCalibration } from '../../domain/devices/calibration.ts';
 import type { Device, DeviceDraft } from '../../domain/devices/device.ts';
 import type { Drop } from '../../domain/devices/drop-log.ts';
-import type { Sensor, SensorDraft, SensorKey } from '../../domain/devices/sensor.ts';
+import type { Sensor, SensorDraft } from '../../domain/devices/sensor.ts';
 import type { Setting } from '../../domain/devices/setting.ts';
 import type { SeenGateway } from '../../domain/gateways/gateway.ts';
 import type { Project } from '../../domain/projects/project.ts';
@@ -79,8 +80,8 @@ export function toActuatorDraft(body: ActuatorBody, pointer: string): ActuatorDr
 }
 
 /** The record of a device for a caller with `scopes`: without the right to view data it has no values. */
-export function toDeviceRecord(device: Device, scopes: ScopeSet, latest: ReadonlyMap<SensorKey, Datapoint>): object {
-  const received = [...device.sensors.values()].map((sensor) => latest.get(sensor.key)?.receivedMs ?? 0);
+export function toDeviceRecord(device: Device, scopes: ScopeSet, last: LastDatapoints): object {
+  const received = [...device.sensors.values()].map((sensor) => last.pushed.get(sensor.key)?.receivedMs ?? 0);
   return {
     id: device.id,
     gateway_id: device.gatewayId,
@@ -91,7 +92,7 @@ export function toDeviceRecord(device: Device, scopes: ScopeSet, latest: Readonl
     meta: device.meta,
     deployed: device.deployed,
     retention_days: device.retentionDays,
-    sensors: [...device.sensors.values()].map((sensor) => toSensorRecord(sensor, scopes, latest)),
+    sensors: [...device.sensors.values()].map((sensor) => toSensorRecord(sensor, scopes, last)),
     actuators: [...device.actuators.values()].map((actuator) => toActuatorRecord(actuator, scopes)),
     owner: device.owner,
     date_created: formatTimestamp(device.dateCreatedMs),
@@ -100,8 +101,10 @@ export function toDeviceRecord(device: Device, scopes: ScopeSet, latest: Readonl
 }
 
 /** The record of a sensor; without the right to view data it has no last value. */
-export function toSensorRecord(sensor: Sensor, scopes: ScopeSet, latest: ReadonlyMap<SensorKey, Datapoint>): object {
-  const point = (scopes & scope.dataView) === 0 ? undefined : latest.get(sensor.key);
+export function toSensorRecord(sensor: Sensor, scopes: ScopeSet, last: LastDatapoints): object {
+  const isReadable = (scopes & scope.dataView) !== 0;
+  const point = isReadable ? last.pushed.get(sensor.key) : undefined;
+  const measured = isReadable ? last.measured.get(sensor.key) : undefined;
   const lastValue = point && toDatapointRecord(point);
   return {
     id: sensor.id,
@@ -114,6 +117,7 @@ export function toSensorRecord(sensor: Sensor, scopes: ScopeSet, latest: Readonl
     retention_days: sensor.retentionDays,
     last_value: lastValue,
     value: lastValue,
+    newest_value: measured && toDatapointRecord(measured),
   };
 }
 

@@ -1,10 +1,11 @@
 // Converts refusals to HTTP answers: one table from code to status, one form of body (RFC 9457 problem details).
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../base/log.ts';
-import { type FieldFault, type QuotaBreach, Refusal, type RefusalCode } from '../../base/refusal.ts';
+import { type FieldFault, type QuotaBreach, Refusal, type RefusalCode, type Said } from '../../base/refusal.ts';
 import { escapePointer } from '../../base/text/json.ts';
 import { idRule } from '../schemas/ids.ts';
 import { bytesMaxKeyword, tooLargeKeyword } from '../schemas/text-bounds.ts';
+import { codeOfFault } from './fault-codes.ts';
 import { olderVersionOf } from './older-versions.ts';
 
 interface ProblemKind {
@@ -36,7 +37,7 @@ export interface Problem {
   readonly status: number;
   readonly detail: string;
   readonly instance: string;
-  readonly errors?: readonly FieldFault[];
+  readonly errors?: readonly (FieldFault & Said)[];
   readonly quota?: QuotaBreach;
 }
 
@@ -127,10 +128,14 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, answer: Probl
     status: answer.kind.status,
     detail: answer.detail,
     instance: pathOf(request),
-    ...(answer.errors !== undefined && answer.errors.length > 0 ? { errors: answer.errors } : {}),
+    ...(answer.errors !== undefined && answer.errors.length > 0 ? { errors: answer.errors.map(withCode) } : {}),
     ...(answer.quota === undefined ? {} : { quota: answer.quota }),
   };
   reply.header('content-type', 'application/problem+json; charset=utf-8').send(problem);
+}
+
+function withCode(fault: FieldFault): FieldFault & Said {
+  return { ...fault, ...codeOfFault(fault.detail) };
 }
 
 function pathOf(request: FastifyRequest): string {

@@ -22,6 +22,7 @@ import {
 import { DeviceIdSchema, DeviceParams } from '../schemas/device-schemas.ts';
 import { GatewayIdSchema } from '../schemas/gateway-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
+import { encodeEvents, eventTexts, setEventHeaders } from '../server/event-streams.ts';
 import { answerDone } from '../server/preference.ts';
 import { overload, pageOf, recordPage, refusals, type TypedApp, tooManyStreams, writes } from '../server/routes.ts';
 import type { Services } from '../services.ts';
@@ -227,7 +228,7 @@ function registerStream(app: TypedApp, { alarmStreams }: Services): void {
     },
     async (request, reply) => {
       const actorNow = () => request.actorNow();
-      setHeaders(reply as never);
+      setEventHeaders(reply as never);
       if (request.method === 'HEAD') {
         alarmStreams.permit(await actorNow());
         return reply.send(nothing() as never);
@@ -243,30 +244,20 @@ function registerStream(app: TypedApp, { alarmStreams }: Services): void {
       });
       if (reply.raw.destroyed || socket.readableEnded) leave();
       const options = { stallMs: limits.liveStallMs, reservation: undefined };
-      const chunks = unlessStalled(text(stream.events()), reply as never, options);
+      const chunks = unlessStalled(
+        encodeEvents(request as never, reply as never, eventTexts(stream.events(), eventText)),
+        reply as never,
+        options,
+      );
       return reply.send(Readable.from(chunks, { objectMode: false }) as never);
     },
   );
-}
-
-function setHeaders(reply: FastifyReply): void {
-  reply
-    .type('text/event-stream; charset=utf-8')
-    .header('cache-control', 'no-store')
-    // Tells proxies not to buffer events.
-    .header('x-accel-buffering', 'no')
-    .serializer(String);
 }
 
 /** An id of another form is no position. */
 function lastHad(request: FastifyRequest): AlarmCursor | undefined {
   const [, changed, key] = /^(\d{1,15})-(\d{1,15})$/.exec(String(request.headers['last-event-id'] ?? '')) ?? [];
   return changed === undefined || key === undefined ? undefined : { changed: Number(changed), key: Number(key) };
-}
-
-async function* text(steps: AsyncGenerator<AlarmEvent[]>): AsyncGenerator<string> {
-  yield 'retry: 3000\n\n';
-  for await (const events of steps) yield events.length === 0 ? ':\n\n' : events.map(eventText).join('');
 }
 
 function eventText(event: AlarmEvent): string {
@@ -297,7 +288,7 @@ async function* each<T>(list: readonly T[]): AsyncGenerator<T> {
   yield* list;
 }
 
-function toAlarmRecord(alarm: Alarm): object {
+export function toAlarmRecord(alarm: Alarm): object {
   const { id, kind, times, threshold, condition, device, sensor, gateway, rule, acknowledged } = alarm;
   const timeOf = (ms: number | undefined) => (ms === undefined ? undefined : formatTimestamp(ms));
   const jsonOf = (json: string | undefined) => (json === undefined ? undefined : (JSON.parse(json) as unknown));

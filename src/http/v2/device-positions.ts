@@ -2,7 +2,8 @@
 // answer. Devices are read in steps, as in their list; when one was last heard is for those who may view its values.
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-import type { ArrivedDatapoint } from '../../domain/datapoints/datapoint.ts';
+import type { Datapoint } from '../../domain/datapoints/datapoint.ts';
+import type { LastDatapoints } from '../../domain/datapoints/history/last-values.ts';
 import type { Device } from '../../domain/devices/device.ts';
 import { scope } from '../../domain/scopes.ts';
 import { sendRecords } from '../lists/json-array.ts';
@@ -16,7 +17,7 @@ import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 /** On earth: what a device has sent as its location may be anything. */
 const onEarth = 'location.latitude>=-90;location.latitude<=90;location.longitude>=-180;location.longitude<=180';
 
-export function registerDevicePositions(app: TypedApp, { devices, history }: Services): void {
+export function registerDevicePositions(app: TypedApp, { devices, lastValues, sensorHabits }: Services): void {
   app.get(
     '/device_positions',
     {
@@ -68,8 +69,8 @@ export function registerDevicePositions(app: TypedApp, { devices, history }: Ser
       const records = async function* () {
         for await (const step of page.steps) {
           const readable = step.filter((device) => (devices.scopesOf(request.actor, device) & scope.dataView) !== 0);
-          const latest = await history.latest(request.actor, readable);
-          yield step.flatMap((device) => toPosition(device, latest));
+          const last = await lastValues.of(request.actor, readable);
+          yield step.flatMap((device) => toPosition(device, last, sensorHabits));
         }
       };
       return (await sendRecords(request, reply as never, records())) as never;
@@ -77,11 +78,14 @@ export function registerDevicePositions(app: TypedApp, { devices, history }: Ser
   );
 }
 
-function toPosition(device: Device, latest: ReadonlyMap<unknown, ArrivedDatapoint>) {
+function toPosition(device: Device, last: LastDatapoints, habits: Services['sensorHabits']) {
   const { id, name, location } = device;
   const { latitude, longitude } = (location ?? {}) as { readonly latitude?: unknown; readonly longitude?: unknown };
   if (typeof latitude !== 'number' || typeof longitude !== 'number') return [];
-  const heardMs = Math.max(...[...device.sensors.values()].map(({ key }) => heardAt(latest.get(key))));
+  const heard = [...device.sensors.values()].map(({ key }) => key).filter((key) => last.pushed.has(key));
+  const heardMs = Math.max(...heard.map((key) => heardAt(last.measured.get(key) ?? last.pushed.get(key))));
+  // A device is late when all of its sensors are.
+  const usualMs = Math.max(...heard.filter((key) => habits.isKnown(key)).map((key) => habits.usualMs(key) ?? 0));
   return [
     {
       id,
@@ -89,12 +93,13 @@ function toPosition(device: Device, latest: ReadonlyMap<unknown, ArrivedDatapoin
       latitude: toDecimetre(latitude),
       longitude: toDecimetre(longitude),
       ...(Number.isFinite(heardMs) ? { heard: new Date(heardMs).toISOString() } : {}),
+      ...(usualMs > 0 ? { usual_interval: Math.max(1, Math.round(usualMs / 1000)) } : {}),
     },
   ];
 }
 
 /** One that is dated later than it was received was not measured then. */
-function heardAt(point: ArrivedDatapoint | undefined): number {
+function heardAt(point: Datapoint | undefined): number {
   if (point === undefined) return Number.NEGATIVE_INFINITY;
   return Math.min(point.timestampMs ?? point.receivedMs, point.receivedMs);
 }

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { Refusal } from '../../base/refusal.ts';
 import type { Json } from '../../base/text/json.ts';
 import { limits } from '../../config/limits.ts';
+import { noDatapoints } from '../../domain/datapoints/history/last-values.ts';
 import type { DeviceChange } from '../../domain/devices/device.ts';
 import { type DeviceOrder, deviceOrders } from '../../domain/devices/device-store.ts';
 import { distanceKm, parseNear } from '../../domain/devices/near.ts';
@@ -37,7 +38,7 @@ import { jsonField, registerFields, type SingleField, textField } from './single
 const tags = ['Devices'];
 
 export function registerDevices(app: TypedApp, services: Services): void {
-  const { devices, handovers, history, drops } = services;
+  const { devices, handovers, lastValues, drops } = services;
 
   app.post(
     '/devices',
@@ -62,7 +63,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
         location: `/api/v2/devices/${encodeURIComponent(draft.id)}`,
         record: async () => {
           const { device, scopes } = await devices.get(request.actor, draft.id);
-          return toDeviceRecord(device, scopes, new Map());
+          return toDeviceRecord(device, scopes, noDatapoints);
         },
       });
     },
@@ -100,7 +101,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
               type: 'string',
               enum: [...deviceOrders],
               description:
-                'The order: by creation (default), by name (by id where there is no name) letter by letter, by name as people count (`natural`: 9 before 10), or by the time of the last datapoint or change (`heard`); `-` reverses it.',
+                'The order: by creation (default), by name (by id where there is no name) letter by letter, by name as people count (`natural`: 9 before 10), or by the time of the last datapoint (`heard`, those that were never heard first); `-` reverses it.',
               examples: ['name'],
             }),
           ),
@@ -128,9 +129,9 @@ export function registerDevices(app: TypedApp, services: Services): void {
       setPage(request, reply, { limit, offset, total: page.total });
       const records = async function* () {
         for await (const step of page.steps) {
-          const latest = await history.latest(request.actor, step);
+          const last = await lastValues.of(request.actor, step);
           yield step.map((device) => {
-            const record = toDeviceRecord(device, devices.scopesOf(request.actor, device), latest);
+            const record = toDeviceRecord(device, devices.scopesOf(request.actor, device), last);
             return near === undefined ? record : { ...record, distance_km: distanceKm(near, device.location) };
           });
         }
@@ -173,7 +174,7 @@ export function registerDevices(app: TypedApp, services: Services): void {
     },
     async (request) => {
       const { device, scopes } = await devices.get(request.actor, request.params.device);
-      return toDeviceRecord(device, scopes, await history.latest(request.actor, [device])) as never;
+      return toDeviceRecord(device, scopes, await lastValues.of(request.actor, [device])) as never;
     },
   );
 

@@ -258,14 +258,14 @@ async function* gatewayText(
 
 /** The devices as the actor may see them, with their last values. */
 export function deviceArrayText(
-  { devices, history }: Services,
+  { devices, lastValues }: Services,
   actor: Actor,
   steps: AsyncIterable<readonly Device[]>,
 ): AsyncGenerator<string> {
   async function* records(): AsyncGenerator<object> {
     for await (const step of steps) {
-      const latest = await history.latest(actor, step);
-      for (const device of step) yield toDeviceRecord(device, devices.scopesOf(actor, device), latest);
+      const last = await lastValues.of(actor, step);
+      for (const device of step) yield toDeviceRecord(device, devices.scopesOf(actor, device), last);
     }
   }
   return arrayText(records(), JSON.stringify);

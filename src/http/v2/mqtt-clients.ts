@@ -71,7 +71,7 @@ export function registerMqttClients(app: TypedApp, { mqttClients }: Services): v
         response: { 200: MqttClientSchema, ...refusals },
       },
     },
-    async (request) => toMqttClientRecord(await mqttClients.get(request.actor, request.params.client)) as never,
+    async (request) => toMqttClientRecord(await mqttClients.get(request.actor, clientIdOf(request.params))) as never,
   );
 
   app.post(
@@ -99,10 +99,15 @@ export function registerMqttClients(app: TypedApp, { mqttClients }: Services): v
     },
     async (request, reply) => {
       const keepSession = request.query.session !== 'end';
-      await mqttClients.disconnect(request.actor, request.params.client, { keepSession });
+      await mqttClients.disconnect(request.actor, clientIdOf(request.params), { keepSession });
       return answerDone(reply) as never;
     },
   );
+}
+
+/** Browsers take `.` and `..` out of paths, also as `%2E`; so these ids, and those that look like them, are escaped once more. */
+function clientIdOf({ client }: { readonly client: string }): string {
+  return /^(%(25)*2E){1,2}$/i.test(client) ? decodeURIComponent(client) : client;
 }
 
 function toMqttClientRecord(client: SeenMqttClient): object {

@@ -36,7 +36,7 @@ import { jsonField, registerFields, type SingleField, textField } from './single
 const tags = ['Sensors'];
 
 export function registerSensors(app: TypedApp, services: Services): void {
-  const { devices, sensors, history } = services;
+  const { devices, sensors, lastValues } = services;
 
   app.get(
     '/devices/:device/sensors',
@@ -53,8 +53,8 @@ export function registerSensors(app: TypedApp, services: Services): void {
     async (request, reply) => {
       const { device, scopes } = await devices.get(request.actor, request.params.device);
       const page = pageFrom(request, reply, [...device.sensors.values()], request.query);
-      const latest = await history.latestOf(request.actor, page);
-      return page.map((sensor) => toSensorRecord(sensor, scopes, latest)) as never;
+      const last = await lastValues.ofSensors(request.actor, page);
+      return page.map((sensor) => toSensorRecord(sensor, scopes, last)) as never;
     },
   );
 
@@ -82,7 +82,7 @@ export function registerSensors(app: TypedApp, services: Services): void {
         location: `/api/v2/devices/${encodeURIComponent(id)}/sensors/${encodeURIComponent(draft.id)}`,
         record: async () => {
           const { sensor, scopes } = await sensors.get(request.actor, id, draft.id);
-          return toSensorRecord(sensor, scopes, await history.latestOf(request.actor, [sensor]));
+          return toSensorRecord(sensor, scopes, await lastValues.ofSensors(request.actor, [sensor]));
         },
       });
     },
@@ -102,7 +102,7 @@ export function registerSensors(app: TypedApp, services: Services): void {
     },
     async (request) => {
       const { sensor, scopes } = await sensors.get(request.actor, request.params.device, request.params.sensor);
-      return toSensorRecord(sensor, scopes, await history.latestOf(request.actor, [sensor])) as never;
+      return toSensorRecord(sensor, scopes, await lastValues.ofSensors(request.actor, [sensor])) as never;
     },
   );
 

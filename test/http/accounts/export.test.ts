@@ -168,7 +168,16 @@ suite('everything one has', () => {
       await server.call(as, 'POST', '/socials', { json: { username: as, channel: 'none', message: `note-of-${as}` } });
       const condition = { devices: [`d-${as}`], sensors: ['T'], expression: 'T > 1' };
       await addRule(server, as, { ...rule, condition, description: `rule-of-${as}` });
+      await push(as, `d-${as}`, 'T', { value: 2 });
+      await server.running.idle();
+      const [alarm] = (await server.call(as, 'GET', `/alarms?device=d-${as}`)).body;
+      await make204(as, `PUT /alarms/${alarm.id}/acknowledgement`, { note: `seen-by-${as}` });
     }
+    // One of them is about a device of somebody else, and its author's all the same.
+    const condition = { devices: [`d-${theirs}`], sensors: ['T'], expression: 'T > 1.5' };
+    await addRule(server, self, { ...rule, condition, description: `abroad-of-${self}` });
+    await push(theirs, `d-${theirs}`, 'T', { value: 3 });
+    await server.running.idle();
     const { body: key } = await server.call(self, 'POST', '/auth/keys', { json: { name: 'key-of-self' } });
     const { body: me } = await server.call(self, 'GET', '/users/me');
     await make204(self, `PUT /users/${me.id}`, { webhook: ['https://hook.example/'], firstName: 'Ada' });
@@ -184,8 +193,10 @@ suite('everything one has', () => {
     assert.deepEqual(ids('devices'), [`d-${self}`]);
     assert.deepEqual(ids('gateways'), [`g-${self}`]);
     assert.deepEqual(ids('projects'), [`p-${self}`]);
-    assert.deepEqual(ids('rules', 'description'), [`rule-of-${self}`]);
-    assert.deepEqual(ids('messages', 'message'), [`note-of-${self}`]);
+    assert.deepEqual(ids('rules', 'description').sort(), [`abroad-of-${self}`, `rule-of-${self}`]);
+    assert.deepEqual(ids('alarms', 'notification_description'), [`abroad-of-${self}`, `rule-of-${self}`]);
+    assert.deepEqual(ids('alarms', 'acknowledged')[1].note, `seen-by-${self}`);
+    assert.ok(ids('messages', 'message').includes(`note-of-${self}`));
     assert.deepEqual(ids('keys', 'name'), ['key-of-self']);
     assert.deepEqual(ids('settings', 'value'), [`open-${self}`]);
     assert.deepEqual(ids('settings', 'actuator_id'), ['valve']);
@@ -200,7 +211,14 @@ suite('everything one has', () => {
     );
     const whole = [...files.values()].join('\n');
     const secrets = [key.key, webhook_key, cookie, session.text, password, '$argon2'];
-    const ofOthers = [`value-of-${theirs}`, `open-${theirs}`, `p-${theirs}`, `note-of-${theirs}`, `rule-of-${theirs}`];
+    const ofOthers = [
+      `seen-by-${theirs}`,
+      `value-of-${theirs}`,
+      `open-${theirs}`,
+      `p-${theirs}`,
+      `note-of-${theirs}`,
+      `rule-of-${theirs}`,
+    ];
     for (const secret of [...secrets, ...ofOthers]) assert.ok(!whole.includes(secret), secret);
   });
 
@@ -211,7 +229,17 @@ suite('everything one has', () => {
     const condition = { devices: [`seen-${users}`], sensors: ['T'], expression: 'T > 1' };
     await addRule(server, 'owner', { ...rule, condition });
     const files = await exported('admin');
-    for (const name of ['devices', 'gateways', 'projects', 'rules', 'messages', 'shares-by-me', 'settings', 'drops'])
+    for (const name of [
+      'devices',
+      'gateways',
+      'projects',
+      'rules',
+      'alarms',
+      'messages',
+      'shares-by-me',
+      'settings',
+      'drops',
+    ])
       assert.deepEqual(recordsOf(files, name), [], name);
     assert.equal(recordsOf(files, 'profile').admin, true);
   });

@@ -82,12 +82,14 @@ suite('a user is read', () => {
     admin: ['id', 'createdTime', 'username', ...Object.keys(profile), 'admin'],
   };
   for (const [as, fields] of Object.entries(seen)) {
-    test(`by ${as}: ${fields.join(', ')}, alone and in the list, and nothing else`, async () => {
+    test(`by ${as}: ${fields.join(', ')}, alone and, but for its key, in the list, and nothing else`, async () => {
       const { body, text } = await make(server, { as, call: `GET /users/${ids['self']}`, expect: 200 });
       assert.deepEqual(Object.keys(body), fields);
       assert.doesNotMatch(text, /argon2|hash|version/i);
       const list = await make(server, { as, call: 'GET /users?username=self', expect: 200 });
-      assert.deepEqual(list.body, [body]);
+      // The key of webhooks is in no list, because lists are compressed beside texts of others.
+      const { webhook_key: _, ...listed } = body;
+      assert.deepEqual(list.body, [listed]);
       assert.deepEqual([body.id, body.username], [ids['self'], 'self']);
     });
   }

@@ -19,6 +19,28 @@ async function look(text: string, query = 'device=d&create_sensors=true') {
   return (await make(server, { as: 'owner', call, body: Buffer.from(text), headers, expect: 200 })).body;
 }
 
+test('a sensor that is made has the name of its column without the unit, which it has beside it', async () => {
+  const call = 'POST /import?device=d&create_sensors=true';
+  const headers = { 'content-type': 'text/csv' };
+  const body = Buffer.from('Date;Air (°C);Wind [m/s];(x)\n26 nov. 2025 10:20;21,5;3;1\n');
+  await make(server, { as: 'owner', call, body, headers, expect: 200 });
+  const { sensors } = (await server.call('owner', 'GET', '/devices/d')).body;
+  const made = sensors.filter(({ id }: { readonly id: string }) => id !== 'TC');
+  assert.deepEqual(
+    made.map(({ name, unit, last_value: last }: Record<string, { readonly timestamp: string }>) => [
+      name,
+      unit,
+      last?.timestamp,
+    ]),
+    [
+      ['Air', '°C', '2025-11-26T10:20:00Z'],
+      ['Wind', 'm/s', '2025-11-26T10:20:00Z'],
+      ['(x)', undefined, '2025-11-26T10:20:00Z'],
+    ],
+  );
+  for (const { id } of made) await server.call('owner', 'DELETE', `/devices/d/sensors/${encodeURIComponent(id)}`);
+});
+
 suite('the time is found', () => {
   const whole = '05.06.2024 10:20';
   for (const [names, cells] of [

@@ -119,14 +119,14 @@ suite('an import', () => {
     );
   });
 
-  test('makes sensors with the name and unit of their columns, once', async () => {
+  test('makes sensors with the name of their column, without its unit, and the unit, once', async () => {
     const text = `time,Wind (m/s),x\n${timeOf(1)},3.5,1\n`;
     assert.equal((await bring(text, 'device=a')).accepted, 1);
     const { created } = await bring(text, 'device=a&create_sensors=true');
     assert.deepEqual(created, [{ device_id: 'a', sensor_id: 'Wind' }]);
     assert.deepEqual((await bring(text, 'device=a&create_sensors=true')).created, []);
     const { body } = await server.call(as, 'GET', '/devices/a/sensors/Wind');
-    assert.deepEqual([body.name, body.unit, body.last_value.value], ['Wind (m/s)', 'm/s', 3.5]);
+    assert.deepEqual([body.name, body.unit, body.last_value.value], ['Wind', 'm/s', 3.5]);
     await bring(`time,sensor,unit,value\n${timeOf(1)},new,bar,1\n`, 'device=a&create_sensors=true');
     assert.equal((await server.call(as, 'GET', '/devices/a/sensors/new')).body.unit, 'bar');
   });

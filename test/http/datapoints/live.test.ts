@@ -1,9 +1,11 @@
 // Live streams (contract 10): committed datapoints arrive in order and once, for callers who may see them at that
 // moment.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { after, afterEach, before, beforeEach, suite, test } from 'node:test';
+import { createGunzip, constants as zlib } from 'node:zlib';
 import { limits } from '../../../src/config/limits.ts';
 import { make } from '../../support/api/calls.ts';
 import { Client } from '../../support/mqtt/mqtt-client.ts';
@@ -41,6 +43,53 @@ const open = async (who: string, path = '/devices/d/live', headers: Readonly<Rec
 };
 const push = (value: unknown, sensor = 's', device = 'd') =>
   server.call(as, 'POST', `/devices/${device}/sensors/${sensor}/values`, { json: { value } });
+
+/** The stream as it comes over the connection. */
+class RawStream {
+  readonly response: IncomingMessage;
+  #text = '';
+  #wake: () => void = () => {};
+  bytes = 0;
+
+  private constructor(response: IncomingMessage) {
+    this.response = response;
+    const isPacked = response.headers['content-encoding'] === 'gzip';
+    const unpacked = isPacked ? response.pipe(createGunzip({ flush: zlib.Z_SYNC_FLUSH })) : response;
+    response.on('data', (bytes: Buffer) => {
+      this.bytes += bytes.length;
+    });
+    unpacked.on('error', () => {});
+    unpacked.on('data', (bytes: Buffer) => {
+      this.#text += bytes.toString();
+      this.#wake();
+    });
+  }
+
+  static async open(headers: Readonly<Record<string, string>>): Promise<RawStream> {
+    const { port, hostname } = new URL(server.url);
+    const authorization = `Bearer ${await server.token(as)}`;
+    const path = '/api/v2/devices/d/live';
+    const sent = request({ hostname, port, path, headers: { ...headers, authorization } });
+    sent.on('error', () => {});
+    sent.end();
+    const [response] = await once(sent, 'response');
+    response.on('error', () => {});
+    return new RawStream(response);
+  }
+
+  /** Waits until this text has come. */
+  async until(text: string): Promise<void> {
+    while (!this.#text.includes(text)) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  close(): void {
+    this.response.destroy();
+  }
+}
 
 suite('a live stream', () => {
   test('hands on datapoints and settings of its device alone, as they are committed', async () => {
@@ -102,6 +151,49 @@ suite('a live stream', () => {
     assert.match(String(preflight.headers['access-control-allow-headers']), /Authorization.*Last-Event-ID/);
     await push(1, 's', 'open');
     assert.deepEqual(await stream.values(1), [1]);
+  });
+
+  test('is compressed where the reader takes gzip, each event flushed, and as it is elsewhere', async () => {
+    const rows = [
+      ['gzip, deflate, br', 'gzip'],
+      ['br;q=1, gzip;q=0.1', 'gzip'],
+      ['gzip;q=0', undefined],
+      ['br', undefined],
+      ['identity', undefined],
+    ] as const;
+    for (const [header, expected] of rows) {
+      const raw = await RawStream.open({ 'accept-encoding': header });
+      assert.equal(raw.response.headers['content-encoding'], expected, header);
+      assert.match(String(raw.response.headers.vary), /Accept-Encoding/);
+      await raw.until('retry: 3000\n\n');
+      let [before, sent] = [raw.bytes, 0];
+      for (let n = 0; n < 30; n++) {
+        await push(20 + n / 4);
+        // The next one is pushed when this one is there: nothing waits for company.
+        await raw.until(`"value":${20 + n / 4},`);
+        sent += raw.bytes - before;
+        before = raw.bytes;
+      }
+      if (expected === 'gzip') assert.ok(sent / 30 < 70, `${sent / 30} bytes an event`);
+      else assert.ok(sent / 30 > 130);
+      raw.close();
+    }
+  });
+
+  test('carries long values compressed, whole and in order', async () => {
+    const stream = await open(as, '/devices/d/live', { 'accept-encoding': 'gzip' });
+    assert.equal(stream.response.headers.get('content-encoding'), 'gzip');
+    const texts = Array.from({ length: 40 }, (_, n) => `${n}`.repeat(60_000 / `${n}`.length));
+    const json = texts.map((value) => ({ value }));
+    await server.call(as, 'POST', '/devices/d/sensors/s/values', { json });
+    assert.deepEqual(await stream.values(40), texts);
+    await push('after');
+    assert.deepEqual(await stream.values(1), ['after']);
+    // The end is that of a whole gzip member, with its checksum.
+    await server.call(as, 'DELETE', '/devices/d');
+    await server.call(as, 'POST', '/devices', { json: { id: 'd', sensors: [{ id: 's' }] } });
+    await push('another device');
+    assert.match(await stream.reason(), /removed/);
   });
 
   test('answers HEAD without a stream', async () => {
@@ -194,25 +286,29 @@ suite('a stream ends', () => {
     assert.match(await reason, /stopping/);
   });
 
-  test('when its reader takes nothing, which holds up nobody', async () => {
+  for (const encoding of ['identity', 'gzip']) {
+    test(`when its reader takes nothing, which holds up nobody: ${encoding}`, () => readNothing(encoding));
+  }
+
+  async function readNothing(encoding: string): Promise<void> {
     const { port, hostname } = new URL(server.url);
-    const headers = { authorization: `Bearer ${await server.token(as)}` };
+    const headers = { authorization: `Bearer ${await server.token(as)}`, 'accept-encoding': encoding };
     const sent = request({ hostname, port, path: '/api/v2/devices/d/live', headers });
     sent.end();
     const [response] = await once(sent, 'response');
     response.pause();
     const watcher = await open(as);
-    const large = 'x'.repeat(60_000);
-    for (let n = 0; n < 20; n++) {
-      const json = Array.from({ length: 20 }, () => ({ value: large }));
+    for (let n = 0; n < 25; n++) {
+      // As long compressed as not, almost.
+      const json = Array.from({ length: 20 }, () => ({ value: randomBytes(45_000).toString('base64') }));
       assert.equal((await server.call(as, 'POST', '/devices/d/sensors/s/values', { json })).status, 204);
       assert.equal((await watcher.values(20)).length, 20);
     }
     let text = '';
-    response.setEncoding('utf8');
-    for await (const chunk of response) text = (text + chunk).slice(-1000);
+    const unpacked = encoding === 'gzip' ? response.pipe(createGunzip()) : response;
+    for await (const chunk of unpacked) text = (text + chunk.toString()).slice(-1000);
     assert.match(text, /event: end\ndata: {"reason":"You take less than comes in/);
-  });
+  }
 });
 
 suite('a reader that comes back', () => {
@@ -245,6 +341,18 @@ suite('a reader that comes back', () => {
     assert.equal((await back.next())?.event, 'gap');
     const values = await back.values(1000);
     assert.deepEqual([values[0], values.at(-1)], [201, 'last']);
+  });
+
+  test('is told of a gap where what it missed is too long, and gets the newest', async () => {
+    const stream = await open(as);
+    await push('before');
+    const { id } = (await stream.next()) ?? {};
+    const long = (n: number) => String(n).padEnd(limits.liveMissedBytesMax / 8, '.');
+    const json = Array.from({ length: 20 }, (_, n) => ({ value: long(n) }));
+    await server.call(as, 'POST', '/devices/d/sensors/s/values', { json });
+    const back = await open(as, '/devices/d/live', { 'last-event-id': String(id) });
+    assert.equal((await back.next())?.event, 'gap');
+    assert.deepEqual(await back.values(3), [long(17), long(18), long(19)]);
   });
 
   test('with an id that is none gets what comes', async () => {

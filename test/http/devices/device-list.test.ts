@@ -271,6 +271,14 @@ suite('what people search for', () => {
     });
   }
 
+  test('a device that was changed is not put as if it had been heard', async () => {
+    server.clock.advance(60_000);
+    await make(server, { as, call: 'PUT /devices/a1/domain', json: 'onions', expect: 204 });
+    for (const order of ['-heard&limit=1', 'heard&limit=1&offset=5'])
+      assert.deepEqual((await list(`?order=${order}`)).ids, ['a2'], order);
+    await make(server, { as, call: 'PUT /devices/a1/domain', json: '', expect: 204 });
+  });
+
   test('what is shared is what somebody shares with the caller, and counted so', async () => {
     await server.call('stranger', 'PUT', '/devices/b1/shares/owner', { json: { scopes: ['device:view'] } });
     const { ids, headers } = await list('?shared=true');

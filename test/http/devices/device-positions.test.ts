@@ -16,6 +16,7 @@ interface Position {
   readonly latitude: number;
   readonly longitude: number;
   readonly heard?: string;
+  readonly usual_interval?: number;
 }
 
 before(async () => {
@@ -106,4 +107,24 @@ test('two thousand positions are less than 60 kB on their way', async () => {
   assert.equal(rows.length, 2_000);
   const bytes = gzipSync(text, { level: 3 }).length;
   assert.ok(bytes < 60_000, String(bytes));
+});
+
+test('a position says how often its device is usually heard, by its rarest sensor, to who may view its values', async () => {
+  const sensors = [{ id: 'often' }, { id: 'rare' }, { id: 'never' }];
+  const json = { id: 'usual', sensors, location: { latitude: 20, longitude: 3 } };
+  await make(server, { as, call: 'POST /devices', json, expect: 204 });
+  const scopes = ['device:view'];
+  await make(server, { as, call: 'PUT /devices/usual/shares/sharer', json: { scopes }, expect: 204 });
+  const usual = async (who: string) => (await positions('?q=id==usual', who)).rows[0]?.usual_interval;
+  assert.equal(await usual(as), undefined);
+  for (let n = 0; n < 12; n++) {
+    const push = (sensor: string) =>
+      make(server, { as, call: `POST /devices/usual/sensors/${sensor}/values`, json: { value: n }, expect: 204 });
+    await push('often');
+    if (n % 2 === 0) await push('rare');
+    await server.running.idle();
+    server.clock.advance(1_800_000);
+  }
+  assert.equal(await usual(as), 3_600);
+  assert.equal(await usual('sharer'), undefined);
 });

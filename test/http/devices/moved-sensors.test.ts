@@ -204,7 +204,10 @@ test('lists in the order of the last sign of life know the move', async () => {
   };
   const latest = async () => {
     const { body } = await server.call('owner', 'GET', '/devices?order=-heard&limit=1000');
-    const times = body.map((device: { date_modified: string }) => Date.parse(device.date_modified));
+    // Moves and other changes are no signs of life.
+    const heard = ({ sensors }: { sensors: readonly { last_value?: { date_received: string } }[] }) =>
+      Math.max(0, ...sensors.map(({ last_value: last }) => (last === undefined ? 0 : Date.parse(last.date_received))));
+    const times = body.map(heard);
     assert.deepEqual(
       times,
       times.toSorted((a: number, b: number) => b - a),

@@ -317,7 +317,61 @@ test('a sensor that a rule names by two ids is not silent by the one that it is 
     assert.equal(await sent(), 0);
   }
   server.clock.advance(61_000);
-  assert.ok((await sent()) > 0, 'its silence is noticed');
+  assert.equal(await sent(), 1, 'its silence is noticed, once');
+  // A change of the rule loads it again, with what it knows.
+  await make(server, { as: 'owner', call: `PATCH /notifications/${rule}`, json: { description: 'x' }, expect: 204 });
+  server.clock.advance(1_000);
+  assert.equal(await sent(), 1, 'it is the same silence');
+  await push('north', 1);
+  const messages = async () =>
+    (await server.call('owner', 'GET', '/socials')).body.map(({ message }: never) => message);
+  await server.running.idle();
+  assert.deepEqual((await messages()).filter((text: string) => text === 'back').length, 1);
+});
+
+test('a rule that comes to name a sensor by two ids notices a silence once', async () => {
+  const action = { usernames: ['owner'], channels: ['none'], message: '{id}' };
+  const json = { condition: { devices: [d], sensors: ['TC'] }, action, silence: 60 };
+  const rule = (await make(server, { as: 'owner', call: 'POST /notifications', json, expect: 200 })).text;
+  const path = `/notifications/${rule}` as const;
+  const sent = async () => {
+    await server.running.idle();
+    return (await server.call('owner', 'GET', path)).body.times_sent;
+  };
+  await push('TC', 1);
+  await rename(204);
+  const sensors = ['TC', 'north'];
+  await make(server, { as: 'owner', call: `PATCH ${path}`, json: { condition: { sensors } }, expect: 204 });
+  server.clock.advance(61_000);
+  assert.equal(await sent(), 1);
+  // Whichever of its ids it sends by, it is silent no longer by both.
+  for (const name of ['TC', 'north']) {
+    await push(name, 2);
+    server.clock.advance(30_000);
+    await sent();
+    server.clock.advance(31_000);
+  }
+  assert.equal(await sent(), 3);
+  await server.restart();
+  assert.equal(await sent(), 3);
+});
+
+test('a dry run of a rule that names a sensor by two ids sees each datapoint once', async () => {
+  for (let n = 0; n < 3; n++) {
+    await push('TC', n);
+    server.clock.advance(100_000);
+  }
+  await rename(204);
+  const action = { usernames: ['owner'], channels: ['none'], message: '{id}' };
+  const run = async (condition: object, extra: object = {}) => {
+    const json = { condition: { devices: [d], ...condition }, action, ...extra };
+    return (await make(server, { as: 'owner', call: 'POST /notifications/test', json, expect: 200 })).body;
+  };
+  const both = await run({ sensors: ['TC', 'north'] }, { silence: 60 });
+  const one = await run({ sensors: ['north'] }, { silence: 60 });
+  assert.deepEqual([both.firings.length, both.datapoints], [one.firings.length, one.datapoints]);
+  const held = await run({ sensors: ['TC', 'north'], expression: 'TC>0 && north>0' });
+  assert.equal(held.firings.length, 2);
 });
 
 test('pushes that are under way while ids change are all stored, each once', async () => {

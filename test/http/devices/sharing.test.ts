@@ -11,7 +11,7 @@ let server: TestServer;
 
 before(async () => {
   server = await TestServer.start();
-  await addUsers(server.folder, ['admin-2', 'fourth'], server.clock);
+  await addUsers(server.folder, ['admin-2', 'fourth', 'pusher'], server.clock);
   const share = (by: string, device: string, user: string, scopes: readonly string[]) => {
     return { as: by, call: `PUT /devices/${device}/shares/${user}`, json: { scopes }, expect: 204 };
   };
@@ -64,6 +64,29 @@ suite('the list of shares', () => {
     assert.deepEqual(await shortOf('stranger', '?direction=by-me'), ['d3 owner', 'd3 sharer']);
     for (const as of ['guest', 'admin', 'fourth']) assert.deepEqual(await shortOf(as, '?direction=by-me'), [], as);
     assert.deepEqual(await shortOf('guest', ''), []);
+  });
+
+  test('tells who may not view a device its id, by which they push, but not its name', async () => {
+    const json = { id: 'named', name: 'Behind the vault', visibility: 'private', sensors: [{ id: 's' }] };
+    await makeAll(server, [
+      { as: 'owner', call: 'POST /devices', json, expect: 204 },
+      { as: 'owner', call: 'PUT /devices/named/shares/pusher', json: { scopes: ['device-data:create'] }, expect: 204 },
+    ]);
+    const shared = async (as: string, query = '') => (await list(as, query)).body.at(-1);
+    const told = async () => Object.keys(await shared('pusher'));
+    assert.deepEqual((await shared('pusher')).device, 'named');
+    assert.ok(!(await told()).includes('name'));
+    assert.equal((await shared('owner', '?direction=by-me')).name, 'Behind the vault');
+    // Another id is told to them, because that of before ends, and they go on pushing.
+    await makeAll(server, [
+      { as: 'owner', call: 'PUT /devices/named/id', text: 'vault', expect: 204 },
+      { as: 'pusher', call: 'POST /devices/vault/sensors/s/values', json: { value: 1 }, expect: 204 },
+    ]);
+    assert.deepEqual((await shared('pusher')).device, 'vault');
+    assert.ok(!(await told()).includes('name'));
+    await make(server, { as: 'owner', call: 'PUT /devices/vault/visibility', text: 'public', expect: 204 });
+    assert.equal((await shared('pusher')).name, 'Behind the vault');
+    await make(server, { as: 'owner', call: 'DELETE /devices/vault', expect: 204 });
   });
 
   test('comes in pages', async () => {

@@ -183,9 +183,44 @@ suite('an alarm of a rule', () => {
     await make(server, { as: 'owner', call: `PUT /devices/${d}/owner`, text: 'stranger', expect: 204 });
     assert.deepEqual(await list(), []);
     assert.equal((await list('stranger'))[0].id, id);
+    assert.equal((await list('stranger'))[0].value, 41);
     await make(server, { as: 'stranger', call: `DELETE /devices/${d}`, expect: 204 });
     await make(server, { as: 'admin', call: `GET /alarms/${id}`, expect: 404 });
   });
+});
+
+test('who gets a device gets what was wrong with it, but not what its former owner wrote', async () => {
+  const id = await raise();
+  const path = `/alarms/${id}`;
+  const note = 'The neighbour has the key: 4711';
+  await make(server, { as: 'owner', call: `PUT ${path}/acknowledgement`, json: { note }, expect: 204 });
+  const until = new Date(server.clock.now() + 60 * minuteMs).toISOString();
+  await make(server, { as: 'owner', call: `PUT ${path}/snooze`, json: { until }, expect: 204 });
+  const stream = await EventStream.open(server, 'stranger', '/alarms/live', { 'last-event-id': '0-0' });
+  streams.push(stream);
+  await make(server, { as: 'owner', call: `PUT /devices/${d}/owner`, text: 'stranger', expect: 204 });
+  const [open] = await list('stranger');
+  const shown = { id, kind: 'rule', state: 'active', value: 41, device_id: d, may_update: true };
+  assert.partialDeepStrictEqual(open, shown);
+  const rulesWords = ['notification_id', 'notification_description', 'condition', 'threshold'];
+  for (const field of ['acknowledged', 'snoozed_until', 'assigned_to', ...rulesWords])
+    assert.ok(!(field in open), field);
+  const one = (await make(server, { as: 'stranger', call: `GET ${path}`, expect: 200 })).body;
+  const history = (await make(server, { as: 'stranger', call: `GET /devices/${d}/alarms`, expect: 200 })).body;
+  assert.deepEqual([one, history[0]], [open, open]);
+  const event = await stream.next();
+  assert.doesNotMatch(JSON.stringify(event?.data), /Too hot|4711|s>40/);
+  // Admins see the rule, and its author as long as they may see the device.
+  assert.equal((await list('admin'))[0].notification_description, 'Too hot');
+  assert.deepEqual(await list('owner'), []);
+  await make(server, { as: 'stranger', call: `PUT /devices/${d}/shares/owner`, json: { scopes: ['devices-data:view'] }, expect: 204 }); // biome-ignore format: one line
+  assert.equal((await list('owner'))[0].notification_description, 'Too hot');
+  assert.ok(!('acknowledged' in (await list('owner'))[0]));
+  // What the new owner writes goes, too, when the device goes back.
+  await make(server, { as: 'stranger', call: `PUT ${path}/acknowledgement`, json: { note: 'mine' }, expect: 204 });
+  await make(server, { as: 'stranger', call: `DELETE /users/me/received/${d}`, expect: 204 });
+  const [back] = await list('owner');
+  assert.deepEqual([back.notification_description, back.acknowledged], ['Too hot', undefined]);
 });
 
 suite('who sees alarms', () => {
@@ -218,6 +253,18 @@ suite('who sees alarms', () => {
     await make(server, { as: 'reader', call: `PUT /alarms/${id}/acknowledgement`, json: {}, expect: 204 });
     await make(server, { as: 'owner', call: `DELETE /devices/${d}/shares/reader`, expect: 204 });
     assert.equal((await list('reader')).length, 0);
+  });
+
+  test('of a rule of somebody who has the device by its gateway, with the words of the rule', async () => {
+    await make(server, { as: 'owner', call: 'POST /gateways', json: { id: 'gw' }, expect: 200 });
+    const scopes = ['devices:update', 'devices-data:view'];
+    await make(server, { as: 'owner', call: 'PUT /gateways/gw/shares/updater', json: { scopes, with_devices: true }, expect: 204 }); // biome-ignore format: one line
+    await raise('updater');
+    for (const as of ['owner', 'updater']) {
+      const [{ condition, notification_description: words }] = await list(as);
+      assert.deepEqual([condition, words], ['s>40', 'Too hot'], as);
+    }
+    await make(server, { as: 'owner', call: 'DELETE /gateways/gw', expect: 204 });
   });
 
   test('by an API key what its scopes and devices leave', async () => {
@@ -397,6 +444,27 @@ suite('a live stream of alarms', () => {
     const again = await open('owner', { 'last-event-id': begun?.id ?? '' });
     const missed = await again.next();
     assert.deepEqual([missed?.data.id, missed?.data.state], [id, 'cleared']);
+  });
+
+  test('tells who was away for long all of it, a step at a time with pauses', async () => {
+    const usual = { step: limits.alarmChangesStep, pause: limits.alarmStreamBehindMs };
+    await raise();
+    for (let n = 0; n < 5; n++) await addRule({ description: `rule ${n}` });
+    await push(42);
+    assert.equal((await list()).length, 6);
+    Object.assign(limits, { alarmChangesStep: 1, alarmStreamBehindMs: 60 });
+    const beganMs = performance.now();
+    const stream = await EventStream.open(server, 'owner', '/alarms/live', { 'last-event-id': '0-0' });
+    streams.push(stream);
+    const told = new Set<string>();
+    while (told.size < 6) {
+      const { data } = (await stream.next()) ?? {};
+      if (data?.device_id === d) told.add(data.id);
+    }
+    assert.ok(performance.now() - beganMs >= 5 * 60, 'there are pauses between the steps');
+    Object.assign(limits, { alarmChangesStep: usual.step, alarmStreamBehindMs: usual.pause });
+    await push(1);
+    assert.equal((await stream.next())?.data.state, 'cleared');
   });
 
   test('tells nobody of what they may not see', async () => {

@@ -187,6 +187,19 @@ suite('a gateway', () => {
     assert.deepEqual(await list(`gateway=${d}`), []);
   });
 
+  test('that gets another owner leaves behind what was written to its alarms', async () => {
+    await make(server, { as: 'owner', call: 'POST /gateways', json: { id: d }, expect: 200 });
+    await beat();
+    await later(59 * minuteMs);
+    await later(2 * minuteMs);
+    const [{ id }] = await list(`gateway=${d}`);
+    const json = { note: 'the key is 4711' };
+    await make(server, { as: 'owner', call: `PUT /alarms/${id}/acknowledgement`, json, expect: 204 });
+    await make(server, { as: 'owner', call: `PUT /gateways/${d}/owner`, text: 'stranger', expect: 204 });
+    const [alarm] = await list(`gateway=${d}`, 'stranger');
+    assert.deepEqual([alarm.id, alarm.acknowledged], [id, undefined]);
+  });
+
   test('whose habit is not known is offline after an hour', async () => {
     await make(server, { as: 'owner', call: 'POST /gateways', json: { id: d }, expect: 200 });
     await beat();

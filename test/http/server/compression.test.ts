@@ -1,9 +1,9 @@
-// Answers are compressed where whoever asks takes gzip: the same bytes, an eighth of them on the way. What holds a compressor
-// unread takes none of the others'.
+// Answers are compressed where whoever asks takes brotli or gzip: the same bytes, a tenth of them on the way. What holds a
+// compressor unread takes none of the others'.
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { limits } from '../../../src/config/limits.ts';
 import { make } from '../../support/api/calls.ts';
 import { setLimits } from '../../support/limits.ts';
@@ -13,7 +13,9 @@ import { until } from '../../support/until.ts';
 setLimits({ compressorsMax: 4 });
 const datapoints = 30_000;
 const values = '/api/v2/devices/d/sensors/s/values';
-const gzip = { 'accept-encoding': 'gzip, deflate, br' };
+const gzip = { 'accept-encoding': 'gzip, deflate' };
+/** As browsers send it. */
+const brotli = { 'accept-encoding': 'gzip, deflate, br, zstd' };
 let server: TestServer;
 
 before(async () => {
@@ -31,7 +33,7 @@ after(() => server.stop());
 const ask = (path: string, headers: Readonly<Record<string, string>> = {}, from = '127.0.0.1') =>
   server.send('GET', path, { headers, from });
 
-const isCompressed = (answer: Answer) => answer.headers['content-encoding'] === 'gzip';
+const isCompressed = (answer: Answer) => answer.headers['content-encoding'] !== undefined;
 
 const paths = [
   { path: `${values}?limit=10000`, what: 'a list', times: 6 },
@@ -44,21 +46,43 @@ const paths = [
 ];
 
 for (const { path, what, times } of paths) {
-  test(`${what} is sent compressed to whoever takes gzip, and as it is to others`, async () => {
+  test(`${what} is sent compressed to whoever takes it, and as it is to others`, async () => {
     const plain = await ask(path);
-    const packed = await ask(path, gzip);
+    const answers = { gzip: await ask(path, gzip), br: await ask(path, brotli) };
     assert.equal(plain.status, 200, plain.text);
     assert.equal(plain.headers['content-encoding'], undefined);
-    assert.equal(packed.headers['content-encoding'], 'gzip');
-    assert.ok(gunzipSync(packed.bytes).equals(plain.bytes));
-    assert.equal(packed.headers['content-type'], plain.headers['content-type']);
-    assert.ok(packed.bytes.length * times <= plain.bytes.length, `${packed.bytes.length} of ${plain.bytes.length}`);
-    for (const { headers } of [plain, packed]) assert.match(String(headers.vary), /Accept-Encoding/);
+    for (const [encoding, packed] of Object.entries(answers)) {
+      assert.equal(packed.headers['content-encoding'], encoding);
+      const unpack = encoding === 'br' ? brotliDecompressSync : gunzipSync;
+      assert.ok(unpack(packed.bytes).equals(plain.bytes));
+      assert.equal(packed.headers['content-type'], plain.headers['content-type']);
+      assert.ok(packed.bytes.length * times <= plain.bytes.length, `${packed.bytes.length} of ${plain.bytes.length}`);
+    }
+    assert.ok(answers.br.bytes.length < answers.gzip.bytes.length * 1.02);
+    for (const { headers } of [plain, ...Object.values(answers)]) assert.match(String(headers.vary), /Accept-Encoding/);
   });
 }
 
-test('who refuses gzip, or says nothing, gets the answer as it is', async () => {
-  for (const header of ['identity', 'br', 'gzip;q=0', 'deflate']) {
+test('weights decide, and who sends none gets the smaller', async () => {
+  const rows = [
+    ['br', 'br'],
+    ['gzip, br', 'br'],
+    ['gzip, br;q=0.9', 'gzip'],
+    ['gzip;q=0.5, br;q=0.1, identity;q=0.2', 'gzip'],
+    ['br;q=0, gzip;q=0', undefined],
+    ['br;q=0, *', 'gzip'],
+    ['*', 'br'],
+    ['identity, gzip;q=0.5', undefined],
+  ] as const;
+  for (const [header, expected] of rows) {
+    const answer = await ask(`${values}?limit=1000`, { 'accept-encoding': header });
+    assert.equal(answer.headers['content-encoding'], expected, header);
+    assert.equal(answer.body.length, 1_000);
+  }
+});
+
+test('who refuses both, or says nothing, gets the answer as it is', async () => {
+  for (const header of ['identity', 'gzip;q=0', 'deflate', 'br;q=0.000']) {
     const answer = await ask(`${values}?limit=1000`, { 'accept-encoding': header });
     assert.equal(answer.headers['content-encoding'], undefined, header);
     assert.equal(answer.body.length, 1_000);
@@ -74,9 +98,18 @@ test('short answers, refusals, answers to POST, Parquet and HEAD are never compr
   assert.equal(parquet.bytes.subarray(0, 4).toString(), 'PAR1');
   const head = await server.send('HEAD', `${values}?limit=1000`, { headers: gzip });
   assert.equal(head.status, 200);
+  // A cache that asks by HEAD hears what the answer to GET depends on.
+  assert.match(String(head.headers.vary), /Accept-Encoding/);
+  assert.equal(head.bytes.length, 0);
   const login = { username: 'owner', password: 'a wrong one'.repeat(200) };
   const post = await server.send('POST', '/api/v2/auth/token', { json: login, headers: gzip });
   for (const answer of [short, refused, parquet, head, post]) assert.ok(!isCompressed(answer), answer.text);
+});
+
+test('no answer has a tag that would stand for bytes of several encodings', async () => {
+  for (const headers of [gzip, brotli, {}]) {
+    for (const { path } of paths) assert.equal((await ask(path, headers)).headers.etag, undefined);
+  }
 });
 
 test('a cache hears that origin and encoding both matter', async () => {

@@ -45,6 +45,28 @@ async function forget(as: string, clientId: string): Promise<void> {
   await server.running.idle();
 }
 
+test('ids of dots, and those that look like dots in an address, are told apart', async () => {
+  const ids = ['.', '..', '%2E', '%2e%2E', '%252E'];
+  // As browsers need it: they take dots out of paths, also as `%2E`.
+  const escaped = (id: string) => encodeURIComponent(id.replaceAll('%', '%25').replaceAll('.', '%2E'));
+  const clients = new Map<string, Client>();
+  for (const id of ids) clients.set(id, await Client.connect(server, 'other', { clientId: id }));
+  for (const id of ids) {
+    const { body } = await make(server, { as: 'other', call: `GET /mqtt/clients/${escaped(id)}`, expect: 200 });
+    assert.equal(body.id, id);
+  }
+  await make(server, { as: 'admin', call: `POST /mqtt/clients/${escaped('%2E')}/disconnect`, expect: 204 });
+  await clients.get('%2E')?.closed;
+  clients.delete('%2E');
+  await server.running.idle();
+  const left = (await list('other')).ids;
+  assert.deepEqual(
+    ids.filter((id) => !left.includes(id)),
+    ['%2E'],
+  );
+  for (const client of clients.values()) await client.end();
+});
+
 suite('a client is shown', () => {
   test('under an id that says that the service gave it, where the client brought none', async () => {
     const clients = [

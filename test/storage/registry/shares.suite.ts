@@ -62,7 +62,7 @@ export function sharesSuite({ name, open }: EngineKind): void {
         assert.deepEqual((await devices.listShares(device.key)).map(({ username }) => username), inOrder.filter((one) => friends.indexOf(one) >= n % 2).map(({ username }) => username)); // biome-ignore format: short
         for (const { username } of inOrder.filter((one) => friends.indexOf(one) >= n % 2)) {
           const names = { key: device.key, device: device.id, ...(n === 0 ? {} : { deviceName: `n${n}` }), username };
-          expected.push({ ...names, owner: owner.username, scopes: n + 1, givenBy: owner.username });
+          expected.push({ ...names, isPublic: false, owner: owner.username, scopes: n + 1, givenBy: owner.username });
         }
       }
       await opened.reopen();

@@ -52,8 +52,12 @@ export function assertProblem(answer: Answer, what: string): void {
   assert.ok(title.length > 0 && detail.length > 0, what);
   assert.equal(typeof instance, 'string', what);
   for (const fault of errors) {
-    assert.deepEqual(Object.keys(fault).sort(), ['detail', 'pointer'], what);
-    assert.match(fault.pointer, /^(\/.*)?$/s, what);
+    const { pointer, detail, code, params, ...others } = fault;
+    assert.deepEqual(others, {}, what);
+    assert.match(code, /^[a-z-]+$/, what);
+    assert.ok(detail.length > 0, what);
+    assert.ok(params === undefined || Object.keys(params).length > 0, what);
+    assert.match(pointer, /^(\/.*)?$/s, what);
   }
   assertHarmless(answer, what);
 }

@@ -18,6 +18,7 @@ import page from '../../shared/page/record-page.module.css';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
+import { clientAt, placeOf } from './client-place.ts';
 import { ClientState } from './client-state.tsx';
 import classes from './clients.module.css';
 
@@ -34,13 +35,14 @@ export function ClientPage() {
     queryFn: () => call(api.GET('/api/v2/mqtt/clients/{client}', { params: { path } })),
   });
   const client = unlessGone(data, error);
+  const id = clientAt(path.client);
   return (
     <>
       <PageHeader
-        title={path.client}
+        title={id}
         subtitle={
           <>
-            {client?.owner ?? '\u00a0'} <CopyButton text={path.client} />
+            {client?.owner ?? '\u00a0'} <CopyButton text={id} />
           </>
         }
         actions={client !== undefined && <Acts client={client} />}
@@ -70,7 +72,7 @@ function Acts({ client: { id, connected, clean_session: isClean } }: { readonly 
   const [isCutting, cutting] = useDisclosure(false);
   const [isEnding, ending] = useDisclosure(false);
   const disconnect = async (session: 'keep' | 'end') => {
-    const params = { path: { client: id }, query: { session } };
+    const params = { path: { client: placeOf(id) }, query: { session } };
     await call(api.POST('/api/v2/mqtt/clients/{client}/disconnect', { params }));
     const isGone = isClean || session === 'end';
     if (isGone) await navigate({ to: '/clients' });

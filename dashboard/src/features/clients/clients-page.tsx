@@ -1,21 +1,20 @@
 // The MQTT clients that are connected or whose sessions are kept: one's own, for admins all; found by the server.
-import { Button, Group, SegmentedControl, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Box, Button, Group, SegmentedControl } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
 import { api, callPage, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
 import { Age } from '../../shared/device/age.tsx';
 import rows from '../../shared/list/column-rows.module.css';
+import { FindField } from '../../shared/list/find-field.tsx';
 import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { VirtualList } from '../../shared/list/virtual-list.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
-import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
+import { placeOf } from './client-place.ts';
 import { ClientState } from './client-state.tsx';
 import classes from './clients.module.css';
 import type { ClientsSearch } from './clients-search.ts';
@@ -79,7 +78,7 @@ function Row({ client }: { readonly client: Schemas['MqttClient'] }) {
   const { clients } = useStrings();
   const { id, owner, address, waiting } = client;
   return (
-    <Link to="/clients/$client" params={{ client: id }} className={`${rows.row} ${classes.row}`}>
+    <Link to="/clients/$client" params={{ client: placeOf(id) }} className={`${rows.row} ${classes.row}`}>
       <span className={rows.names}>
         <span className={`${rows.name} d-ellipsis`}>{id}</span>
         <span className={`${rows.quiet} d-ellipsis`}>{owner}</span>
@@ -112,28 +111,15 @@ function RowHead() {
 function Filters({ search }: { readonly search: ClientsSearch }) {
   const { clients } = useStrings();
   const navigate = useNavigate();
-  const find = search.find ?? '';
-  const [typed, setTyped] = useState(find);
-  const send = useDebouncedCallback(
-    (text: string) => void navigate({ to: '/clients', search: { ...search, find: text || undefined }, replace: true }),
-    limits.searchPauseMs,
-  );
-  // The address may change without the field: back, or a link.
-  useEffect(() => setTyped(find), [find]);
   return (
     <Group mb="md" gap="sm">
-      <TextInput
-        type="search"
-        w={{ base: '100%', xs: 320 }}
-        leftSection={<Icon name="search" size={16} />}
-        placeholder={clients.find}
-        aria-label={clients.find}
-        value={typed}
-        onChange={(event) => {
-          setTyped(event.currentTarget.value);
-          send(event.currentTarget.value.trim());
-        }}
-      />
+      <Box w={{ base: '100%', xs: 320 }}>
+        <FindField
+          label={clients.find}
+          find={search.find}
+          onFind={(find) => void navigate({ to: '/clients', search: { ...search, find }, replace: true })}
+        />
+      </Box>
       <SegmentedControl
         aria-label={clients.showState}
         value={search.state ?? 'all'}

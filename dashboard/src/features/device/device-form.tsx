@@ -6,11 +6,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiProblem } from '../../api/api-problem.ts';
 import { api, call, type Device } from '../../api/client.ts';
 import { domainsQuery } from '../../api/domains.ts';
-import { gatewayChoicesQuery } from '../../api/gateways.ts';
 import { keys } from '../../api/query-keys.ts';
 import type { Rights } from '../../api/rights.ts';
 import { limits } from '../../limits.ts';
 import { UserInput } from '../../shared/account/user-input.tsx';
+import { GatewayInput } from '../../shared/device/gateway-input.tsx';
 import { Dialog } from '../../shared/form/dialog.tsx';
 import { FormButtons } from '../../shared/form/form-buttons.tsx';
 import { idPattern } from '../../shared/form/id-pattern.ts';
@@ -90,7 +90,11 @@ function Fields({ device, rights, onClose }: DeviceFormProps) {
         {form.problem !== undefined && <ProblemNotice error={form.problem} />}
         <TextInput data-autofocus label={shared.name} maxLength={256} {...form.field('name')} />
         <DomainInput form={form} />
-        <GatewayInput form={form} />
+        <GatewayInput
+          value={form.values.gateway_id}
+          onChange={(gateway) => form.set('gateway_id', gateway)}
+          error={form.errorOf('gateway_id')}
+        />
         <Checkbox
           label={words.deployed}
           description={words.deployedMeans}
@@ -157,25 +161,6 @@ function DomainInput({ form }: { readonly form: Form<Values> }) {
       value={form.values.domain}
       onChange={(domain) => form.set('domain', domain)}
       error={form.errorOf('domain')}
-      autoComplete="off"
-    />
-  );
-}
-
-/** The gateways there are, to choose from; one that is not declared yet may be named all the same. */
-function GatewayInput({ form }: { readonly form: Form<Values> }) {
-  const { device: words } = useStrings();
-  const { data = [] } = useQuery(gatewayChoicesQuery);
-  return (
-    <Autocomplete
-      label={words.gatewayField}
-      description={words.gatewayMeans}
-      placeholder="gateway-1"
-      data={data.map(({ id }) => id)}
-      limit={limits.completionsMax}
-      value={form.values.gateway_id}
-      onChange={(gateway) => form.set('gateway_id', gateway)}
-      error={form.errorOf('gateway_id')}
       autoComplete="off"
     />
   );

@@ -105,7 +105,7 @@ function VisibilitySwitch({ device, mayEdit }: { readonly device: Device; readon
       size="xs"
       checked={isPublic}
       onChange={() => become(isPublic ? 'private' : 'public', () => become(device.visibility))}
-      label={`${isPublic ? shared.public : shared.private}: ${means}`}
+      label={shared.labelled(isPublic ? shared.public : shared.private, means)}
       aria-label={`${shared.public}: ${shared.publicMeans}`}
     />
   );

@@ -6,6 +6,7 @@ import { api, call, type Device } from '../../api/client.ts';
 import type { Rights } from '../../api/rights.ts';
 import { useDeviceChange } from '../../shared/device/use-device-change.ts';
 import { useForm } from '../../shared/form/use-form.ts';
+import { isOnEarth } from '../../shared/map/map-marker.ts';
 import { MapView } from '../../shared/map/map-view.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './section.module.css';
@@ -20,7 +21,8 @@ export function DevicePlace({ device, rights }: { readonly device: Device; reado
   const [isSetting, setSetting] = useState(false);
   const change = useDeviceChange(device.id);
   const { latitude, longitude } = device.location ?? {};
-  const place = latitude === undefined || longitude === undefined ? undefined : { latitude, longitude };
+  const isPlaced = latitude !== undefined && longitude !== undefined && isOnEarth({ latitude, longitude });
+  const place = isPlaced ? { latitude, longitude } : undefined;
   const move = (to: Position, undo?: () => void) => {
     const params = { path: { device: device.id } };
     void change({

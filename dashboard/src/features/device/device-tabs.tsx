@@ -1,5 +1,6 @@
 // What belongs around a device, in tabs: how to send it values, whom it is shared with, its keys, what was dropped.
 import { Tabs } from '@mantine/core';
+import { useState } from 'react';
 import type { Device } from '../../api/client.ts';
 import type { Rights } from '../../api/rights.ts';
 import type { LiveDatapoint } from '../../api/use-live.ts';
@@ -30,6 +31,7 @@ export interface DeviceTabsProps {
 export function DeviceTabs({ device, rights, search, arrived, settings, onChange }: DeviceTabsProps) {
   const { device: words } = useStrings();
   const isUser = useSession().status === 'user';
+  const [key, setKey] = useState<string>();
   const isOffered: Readonly<Record<DeviceTab, boolean>> = {
     snippets: rights.mayPush,
     sharing: isUser,
@@ -53,13 +55,13 @@ export function DeviceTabs({ device, rights, search, arrived, settings, onChange
           ))}
         </Tabs.List>
         <Tabs.Panel value="snippets">
-          <Snippets device={device} arrived={arrived} />
+          <Snippets device={device} arrived={arrived} madeKey={key} />
         </Tabs.Panel>
         <Tabs.Panel value="sharing">
           <Sharing device={device.id} isManager={rights.isManager} />
         </Tabs.Panel>
         <Tabs.Panel value="keys">
-          <Keys device={device.id} />
+          <Keys device={device} made={key} onMade={setKey} />
         </Tabs.Panel>
         <Tabs.Panel value="alarms">
           <DeviceAlarms device={device.id} />

@@ -1,7 +1,9 @@
 // Chosen sensors of a device in one chart; which ones, and the span, stand in the address.
+
 import { Chip, Group, Text } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
 import type { Device } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { heardAt } from '../../api/devices.ts';
 import type { Rights } from '../../api/rights.ts';
 import { settingsQuery } from '../../api/settings.ts';
@@ -33,14 +35,15 @@ export interface JointChartProps {
 export function JointChart({ device, rights, search, onChange }: JointChartProps) {
   const { device: words } = useStrings();
   const nowMs = useNow();
-  const drawable = device.sensors.filter(({ last_value: last }) => typeof last?.value === 'number');
+  const drawable = device.sensors.filter((sensor) => typeof currentOf(sensor)?.value === 'number');
   const chosen = search.chart ?? chooseFirst(device);
   const shown = drawable.filter(({ id }) => chosen.includes(id));
-  const lastMs = shown.reduce(
-    (newest: number | undefined, { last_value: last }) =>
-      last === undefined ? newest : Math.max(newest ?? 0, heardAt(last)),
-    undefined,
-  );
+  const lastMs = shown
+    .map(currentOf)
+    .reduce(
+      (newest: number | undefined, last) => (last === undefined ? newest : Math.max(newest ?? 0, heardAt(last))),
+      undefined,
+    );
   const span = spanOf(search, { nowMs, lastMs });
   const choices = shown.map((sensor) => ({ ...choiceOf(sensor, device.id), label: sensor.name || sensor.id }));
   const { series, histories, error, isLoading, retry } = useHistories(choices, span);
@@ -102,8 +105,9 @@ function useSettings({ id, actuators }: Device, { mayReadData }: Rights): readon
 function chooseFirst({ sensors }: Device): readonly string[] {
   const units = new Set<string>();
   const first: string[] = [];
-  for (const { id, unit = '', last_value: last } of sensors) {
-    if (typeof last?.value !== 'number' || first.length === linesAtFirst) continue;
+  for (const sensor of sensors) {
+    const { id, unit = '' } = sensor;
+    if (typeof currentOf(sensor)?.value !== 'number' || first.length === linesAtFirst) continue;
     if (!units.has(unit) && units.size === unitsAtFirst) continue;
     units.add(unit);
     first.push(id);

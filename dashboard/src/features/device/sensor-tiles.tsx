@@ -1,11 +1,13 @@
 // The sensors of a device as tiles: last value large, how it is heard, age, how it has moved, the course of its day.
 // A tile opens its sensor; what comes live fades in.
+
 import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device, Sensor } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { dayKey, dayQuery, heardAt, type SensorDay } from '../../api/devices.ts';
 import type { Rights } from '../../api/rights.ts';
 import { limits } from '../../limits.ts';
@@ -75,7 +77,8 @@ interface TileProps {
 function Tile({ device, sensor, day }: TileProps) {
   const nowMs = useNow();
   const silent = useSilentSensors();
-  const { id, name, unit, last_value: last } = sensor;
+  const { id, name, unit } = sensor;
+  const last = currentOf(sensor);
   const lastMs = last === undefined ? undefined : heardAt(last);
   return (
     <Link to="/devices/$device/sensors/$sensor" params={{ device, sensor: id }} className={classes.tile}>
@@ -85,7 +88,9 @@ function Tile({ device, sensor, day }: TileProps) {
             silent.has(dayKey(device, id)) ? 'silent' : freshnessOf(lastMs, { nowMs, intervalMs: day?.intervalMs })
           }
         />
-        <span className="d-ellipsis">{name || id}</span>
+        <span className={classes.name} title={name || id}>
+          {name || id}
+        </span>
       </span>
       <span key={last?.date_received} className={`${classes.value} d-fade-in`}>
         <Value value={last?.value} unit={unit} size="tile" calib={sensor.calib} />
@@ -121,12 +126,14 @@ function Trend({ value, unit, day, calib }: TrendProps) {
   // It is moved from a mean.
   const size = formatNumber(Math.abs(moved), tag, decimals === undefined ? undefined : decimals + 1);
   const by = `${size} ${unit ?? ''}`.trim();
+  const hours = new Intl.NumberFormat(tag, { style: 'unit', unit: 'hour', unitDisplay: 'short' });
   const said = isSteady ? words.steady : moved > 0 ? words.rising(by) : words.falling(by);
   const icon = isSteady ? 'steady' : moved > 0 ? 'up' : 'down';
   return (
     <span className={classes.trend} title={said} role="img" aria-label={said}>
       <Icon name={icon} size={14} />
       {!isSteady && <bdi dir="ltr">{isLongUnit(unit) ? size : by}</bdi>}
+      <span className={classes.within}>/ {hours.format(limits.trendMs / 3_600_000)}</span>
     </span>
   );
 }

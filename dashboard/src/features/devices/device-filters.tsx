@@ -1,13 +1,11 @@
 // The search, the filter chips and the order over the list; all of it goes into the address.
-import { Chip, Group, NativeSelect, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Chip, Group, NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
 import { domainsQuery } from '../../api/domains.ts';
 import { gatewayChoicesQuery } from '../../api/gateways.ts';
 import { useSession, useUsername } from '../../api/use-session.ts';
-import { limits } from '../../limits.ts';
+import { FindField } from '../../shared/list/find-field.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './device-filters.module.css';
@@ -27,7 +25,7 @@ export function DeviceFilters({ search }: { readonly search: DevicesSearch }) {
   };
   return (
     <Group gap="sm" mb="md" role="search">
-      <Find find={search.find ?? ''} onFind={(find) => change({ find: find || undefined })} />
+      <FindField className={classes.find} label={devices.find} find={search.find} onFind={(find) => change({ find })} />
       <NativeSelect
         className={classes.sort}
         // A map has no order.
@@ -42,28 +40,6 @@ export function DeviceFilters({ search }: { readonly search: DevicesSearch }) {
         <Chips search={search} change={change} />
       </Group>
     </Group>
-  );
-}
-
-function Find({ find, onFind }: { readonly find: string; readonly onFind: (find: string) => void }) {
-  const { devices } = useStrings();
-  const [typed, setTyped] = useState(find);
-  const send = useDebouncedCallback(onFind, limits.searchPauseMs);
-  // The address may change without the field: back, or a link.
-  useEffect(() => setTyped(find), [find]);
-  return (
-    <TextInput
-      type="search"
-      className={classes.find}
-      leftSection={<Icon name="search" size={16} />}
-      placeholder={devices.find}
-      aria-label={devices.find}
-      value={typed}
-      onChange={(event) => {
-        setTyped(event.currentTarget.value);
-        send(event.currentTarget.value.trim());
-      }}
-    />
   );
 }
 

@@ -1,9 +1,11 @@
 // A row of the list: state, name over id, last values with the course of their day, gateway, owner, when last heard.
 // One link that opens the device; without a device, the place where one will be.
+
 import { Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device, Sensor } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { dayKey, type SensorDay } from '../../api/devices.ts';
 import { limits } from '../../limits.ts';
 import { Sparkline } from '../../shared/chart/sparkline.tsx';
@@ -15,6 +17,7 @@ import { Icon } from '../../shared/page/icon.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './device-row.module.css';
+import type { DeviceSort } from './devices-search.ts';
 
 export const deviceRowHeight = 62;
 
@@ -79,24 +82,61 @@ function Reading({ sensor, means }: { readonly sensor: Sensor; readonly means: r
         {sensor.name || sensor.id}
       </span>
       <span className={classes.pair}>
-        <Value value={sensor.last_value?.value} unit={sensor.unit} calib={sensor.calib} />
+        <Value value={currentOf(sensor)?.value} unit={sensor.unit} calib={sensor.calib} />
         <Sparkline values={means} width={72} height={22} />
       </span>
     </span>
   );
 }
 
-export function DeviceRowHead({ columns }: { readonly columns: number }) {
+interface DeviceRowHeadProps {
+  readonly columns: number;
+  readonly sort: DeviceSort;
+  readonly onSort: (sort: DeviceSort) => void;
+}
+
+/** Two of the heads put the rows in order; a second press of the last turns it round. */
+export function DeviceRowHead({ columns, sort, onSort }: DeviceRowHeadProps) {
   const { devices, shared } = useStrings();
   return (
-    <div className={`${classes.row} ${classes.head}`} data-columns={columns} aria-hidden="true">
+    <div className={`${classes.row} ${classes.head}`} data-columns={columns}>
       <span className={classes.dotPlace} />
-      <span>{devices.device}</span>
+      <HeadSort label={devices.device} isOn={sort === 'name'} icon="up" onClick={() => onSort('name')} />
       <span>{devices.values}</span>
       <span className={classes.side}>{devices.gateway}</span>
       <span className={classes.side}>{shared.owner}</span>
-      <span className={classes.heard}>{devices.lastHeard}</span>
+      <span className={classes.heard}>
+        <HeadSort
+          label={devices.lastHeard}
+          isOn={sort === 'heard' || sort === 'silent'}
+          icon={sort === 'silent' ? 'up' : 'down'}
+          onClick={() => onSort(sort === 'heard' ? 'silent' : 'heard')}
+        />
+      </span>
     </div>
+  );
+}
+
+interface HeadSortProps {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly icon: 'up' | 'down';
+  readonly onClick: () => void;
+}
+
+function HeadSort({ label, isOn, icon, onClick }: HeadSortProps) {
+  const { devices } = useStrings();
+  return (
+    <button
+      type="button"
+      className={classes.sort}
+      aria-label={devices.sortBy(label)}
+      aria-pressed={isOn}
+      onClick={onClick}
+    >
+      {label}
+      {isOn && <Icon name={icon} size={13} />}
+    </button>
   );
 }
 

@@ -5,16 +5,17 @@ import { useDisclosure } from '@mantine/hooks';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { useDays } from '../../shared/chart/use-days.ts';
+import { CreateDevice } from '../../shared/device/create-device.tsx';
 import { VirtualList } from '../../shared/list/virtual-list.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
-import { CreateDevice } from './create-device.tsx';
 import { DeviceFilters } from './device-filters.tsx';
 import { type DeviceList, questionOf, useDeviceList } from './device-list.ts';
 import { DeviceRow, DeviceRowHead, deviceRowHeight } from './device-row.tsx';
+import type { DevicesSearch } from './devices-search.ts';
 
 const FirstRun = lazy(async () => ({ default: (await import('./first-run.tsx')).FirstRun }));
 const DevicesMap = lazy(async () => ({ default: (await import('./devices-map.tsx')).DevicesMap }));
@@ -51,7 +52,7 @@ export function DevicesPage() {
           <FirstRun onCreate={open} />
         </Suspense>
       )}
-      {!isEmpty && !isFirst && list.error === undefined && view === undefined && <Rows list={list} />}
+      {!isEmpty && !isFirst && list.error === undefined && view === undefined && <Rows list={list} search={search} />}
       {!isEmpty && !isFirst && view === 'map' && (
         <Suspense>
           <DevicesMap question={questionOf(search)} />
@@ -93,12 +94,17 @@ function useFirst(isEmpty: boolean): boolean {
 /** Rows of the final height stand there until the first answer comes. */
 const rowsBeforeAnswer = 8;
 
-function Rows({ list }: { readonly list: DeviceList }) {
+function Rows({ list, search }: { readonly list: DeviceList; readonly search: DevicesSearch }) {
   const { devices } = useStrings();
+  const navigate = useNavigate();
   const days = useDays(list.inView);
   return (
     <>
-      <DeviceRowHead columns={list.columns} />
+      <DeviceRowHead
+        columns={list.columns}
+        sort={search.sort ?? 'created'}
+        onSort={(sort) => void navigate({ to: '/devices', search: { ...search, sort }, replace: true })}
+      />
       <VirtualList
         label={devices.table}
         total={list.total ?? rowsBeforeAnswer}

@@ -1,6 +1,8 @@
 // The first values of a device, drawn; loaded when the first one has arrived.
+
 import { useQuery } from '@tanstack/react-query';
 import { api, call, type Datapoint, type Device } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { timeOfPoint } from '../../api/devices.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Chart } from '../../shared/chart/chart.tsx';
@@ -29,7 +31,7 @@ export function FirstChart({ device }: { readonly device: Device }) {
   const series: ChartSeries[] = [{ id: sensorId, label: sensor?.name ?? sensorId, unit: sensor?.unit, points }];
   return (
     <>
-      <Value value={sensor?.last_value?.value} unit={sensor?.unit} size="tile" calib={sensor?.calib} />
+      <Value value={sensor && currentOf(sensor)?.value} unit={sensor?.unit} size="tile" calib={sensor?.calib} />
       <Chart series={series} height={140} />
     </>
   );

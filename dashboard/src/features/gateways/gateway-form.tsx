@@ -1,5 +1,5 @@
 // The dialog that declares a gateway, or changes one.
-import { Radio, Stack, TextInput } from '@mantine/core';
+import { ActionIcon, Radio, Stack, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { api, call } from '../../api/client.ts';
@@ -8,8 +8,11 @@ import { keys } from '../../api/query-keys.ts';
 import { useSession } from '../../api/use-session.ts';
 import { Dialog } from '../../shared/form/dialog.tsx';
 import { FormButtons } from '../../shared/form/form-buttons.tsx';
+import { idFollowing } from '../../shared/form/id-from-name.ts';
 import { idPattern } from '../../shared/form/id-pattern.ts';
 import { useForm } from '../../shared/form/use-form.ts';
+import { askPosition } from '../../shared/map/ask-position.ts';
+import { Icon } from '../../shared/page/icon.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
@@ -66,13 +69,27 @@ function Fields({ onClose, gateway }: GatewayFormProps) {
       if (gateway === undefined) await navigate({ to: '/gateways/$gateway', params: { gateway: values.id } });
     },
   });
+  const useHere = () =>
+    askPosition(
+      ({ latitude, longitude }) => form.set('location', `${latitude.toFixed(6)}, ${longitude.toFixed(6)}`),
+      (fault) => toasts.show({ text: shared.noPosition[fault], isBad: true }),
+    );
   return (
     <form onSubmit={form.onSubmit} noValidate>
       <Stack gap="md">
         {form.problem !== undefined && <ProblemNotice error={form.problem} />}
+        <TextInput
+          data-autofocus
+          label={shared.name}
+          placeholder={gateways.nameExample}
+          {...form.field('name')}
+          onChange={({ currentTarget: { value: name } }) => {
+            if (gateway === undefined) form.set('id', idFollowing(form.values, name));
+            form.set('name', name);
+          }}
+        />
         {gateway === undefined && (
           <TextInput
-            data-autofocus
             required
             label={shared.id}
             description={gateways.idMeans}
@@ -80,11 +97,21 @@ function Fields({ onClose, gateway }: GatewayFormProps) {
             {...form.field('id')}
           />
         )}
-        <TextInput data-autofocus label={shared.name} placeholder={gateways.nameExample} {...form.field('name')} />
         <TextInput
           label={gateways.place}
           description={gateways.placeMeans}
           placeholder="16.03, -16.49"
+          rightSection={
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label={shared.useOwnPosition}
+              title={shared.useOwnPosition}
+              onClick={useHere}
+            >
+              <Icon name="pin" size={18} />
+            </ActionIcon>
+          }
           {...form.field('location')}
         />
         {isUser && (

@@ -9,6 +9,7 @@ import { factsQuery } from '../../api/facts.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
 import { Age } from '../../shared/device/age.tsx';
+import { CreateDevice } from '../../shared/device/create-device.tsx';
 import { DeviceList } from '../../shared/device/device-list.tsx';
 import { removeWithUndo } from '../../shared/device/removals.ts';
 import { SharingSection } from '../../shared/device/sharing-section.tsx';
@@ -132,7 +133,8 @@ function Facts({ gateway }: { readonly gateway: Gateway }) {
 }
 
 function Devices({ gateway: { id } }: { readonly gateway: Gateway }) {
-  const { gateways } = useStrings();
+  const { gateways, devices: words } = useStrings();
+  const [isCreating, { open, close }] = useDisclosure(false);
   const { data, error } = useGatewayDevices(id, limits.relatedDevicesMax);
   const total = data?.total ?? 0;
   return (
@@ -143,8 +145,12 @@ function Devices({ gateway: { id } }: { readonly gateway: Gateway }) {
       {error !== null && <ProblemNotice error={error} />}
       {data === undefined && error === null && <RowsSkeleton rows={1} rowHeight={48} />}
       <DeviceList label={gateways.devices} devices={data?.page ?? []} />
+      <Button variant="default" size="xs" mt="sm" leftSection={<Icon name="plus" size={14} />} onClick={open}>
+        {words.create}
+      </Button>
+      <CreateDevice isOpen={isCreating} onClose={close} gateway={id} />
       {total > limits.relatedDevicesMax && (
-        <Anchor component={Link} to="/devices" search={{ gateway: id } as never}>
+        <Anchor component={Link} to="/devices" search={{ gateway: id } as never} ms="md">
           {gateways.allDevices(total)}
         </Anchor>
       )}

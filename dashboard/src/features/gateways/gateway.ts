@@ -14,15 +14,16 @@ export function gatewayKey(id: string): string {
 }
 
 /** Its devices, the first of them, and how many one may see; undefined until that is known. */
-export function useGatewayDevices(gateway: string, limit: number) {
+export function useGatewayDevices(gateway: string, limit: number, isWanted = true) {
   const query = { q: `gateway_id==${filterValue(gateway)}`, limit, offset: 0 };
   return useQuery({
     queryKey: keys.deviceList(query),
     staleTime: 30_000,
+    enabled: isWanted,
     queryFn: () => callPage(api.GET('/api/v2/devices', { params: { query } })),
   });
 }
 
-export function useDeviceCount(gateway: string): number | undefined {
-  return useGatewayDevices(gateway, 1).data?.total;
+export function useDeviceCount(gateway: string, isWanted: boolean | undefined): number | undefined {
+  return useGatewayDevices(gateway, 1, isWanted).data?.total;
 }

@@ -1,6 +1,6 @@
 // The gateways one may see: whether each is there, when it was last heard, how many devices come through it.
 import { Button } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api, callPage } from '../../api/client.ts';
@@ -73,7 +73,9 @@ export function GatewaysPage() {
 function Row({ gateway }: { readonly gateway: Gateway }) {
   const { gateways } = useStrings();
   const { id, name, owner, last_seen: seen } = gateway;
-  const count = useDeviceCount(id);
+  // A phone has no room for it: there it is not asked for, a request for each row.
+  const isWide = useMediaQuery('(width >= 768px)', undefined, { getInitialValueInEffect: false });
+  const count = useDeviceCount(id, isWide);
   return (
     <Link to="/gateways/$gateway" params={{ gateway: id }} className={`${rows.row} ${classes.row}`}>
       <span className={rows.names}>

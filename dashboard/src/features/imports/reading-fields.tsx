@@ -2,13 +2,15 @@
 import { Autocomplete, Button, Collapse, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { DeviceInput } from '../../shared/device/device-input.tsx';
+import { idFromName } from '../../shared/form/id-from-name.ts';
 import type { Strings } from '../../strings/catalogue.ts';
 import { isolated } from '../../strings/isolated.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { useLocale, useStrings } from '../../strings/strings.ts';
 import { type ChosenFile, type Encoding, encodings } from './chosen-file.ts';
 import type { ImportAnswer, ImportSettings } from './import-call.ts';
 import classes from './imports.module.css';
 import { MissingDevice } from './missing-device.tsx';
+import { timeFormatWords } from './time-format-words.ts';
 
 export interface ReadingFieldsProps {
   readonly chosen: ChosenFile;
@@ -22,8 +24,10 @@ const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zon
 
 export function ReadingFields(props: ReadingFieldsProps) {
   const { settings, change, found } = props;
-  const { imports } = useStrings();
+  const { strings, tag } = useLocale();
+  const { imports } = strings;
   const [isOpen, { toggle }] = useDisclosure(false);
+  const suggested = idFromName(props.chosen.file.name.replace(/\.\w+$/, ''));
   return (
     <Stack gap="md">
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
@@ -35,6 +39,11 @@ export function ReadingFields(props: ReadingFieldsProps) {
             onChange={(device) => change({ device })}
           />
           <MissingDevice device={settings.device.trim()} />
+          {settings.device === '' && suggested !== '' && (
+            <Button variant="light" size="compact-sm" mt={6} onClick={() => change({ device: suggested })}>
+              {imports.deviceSuggest(suggested)}
+            </Button>
+          )}
         </div>
         <Autocomplete
           label={imports.timezone}
@@ -48,7 +57,7 @@ export function ReadingFields(props: ReadingFieldsProps) {
       <div>
         {found !== undefined && (
           <Text fz="sm" c="dimmed">
-            {imports.found}: {foundWords(found, imports)}
+            {strings.shared.labelled(imports.found, foundWords(found, imports, tag))}
           </Text>
         )}
         <SkippedLines head={props.chosen.head} skip={found?.skip ?? 0} />
@@ -63,7 +72,7 @@ export function ReadingFields(props: ReadingFieldsProps) {
   );
 }
 
-function foundWords(found: ImportAnswer['file'], imports: Strings['imports']): string {
+function foundWords(found: ImportAnswer['file'], imports: Strings['imports'], tag: string): string {
   const { format, delimiter, decimal, header, time_format: times } = found;
   const formats: Readonly<Record<string, string>> = { csv: imports.csv, ndjson: imports.ndjson, json: imports.json };
   const between = delimiter as 'comma' | 'semicolon' | 'tab' | 'pipe' | undefined;
@@ -72,7 +81,7 @@ function foundWords(found: ImportAnswer['file'], imports: Strings['imports']): s
     ...(between === undefined ? [] : [imports[between]]),
     ...(decimal === undefined ? [] : [decimal === 'comma' ? imports.decimalComma : imports.decimalPoint]),
     ...(header === undefined ? [] : [header ? imports.header : imports.noHeader]),
-    ...(times === undefined ? [] : [imports.times(isolated(times))]),
+    ...(times === undefined ? [] : [imports.times(isolated(timeFormatWords(times, tag)))]),
     ...(found.skip === undefined || found.skip === 0 ? [] : [imports.skipped(found.skip)]),
   ].join(', ');
 }

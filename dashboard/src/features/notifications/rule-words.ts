@@ -1,24 +1,31 @@
 // A notification as one sentence, for its row in the list.
+import type { Device } from '../../api/client.ts';
 import type { Strings } from '../../strings/catalogue.ts';
 import { type Clause, parseClauses } from './editor/clauses.ts';
 import { actionOf, type Rule } from './editor/draft.ts';
 import { durationWords } from './editor/duration.tsx';
 import type { Channel } from './editor/tell.tsx';
 
-/** `nameOf` gives the name of a device where it is known; `me` is who reads it. */
-export function ruleWords(
-  rule: Rule,
-  strings: Strings,
-  { nameOf, me }: { readonly nameOf: (device: string) => string; readonly me: string },
-): string {
+interface Knows {
+  /** The devices that are at hand, for their names and those of their sensors. */
+  readonly known: readonly Device[];
+  /** Who reads it. */
+  readonly me: string;
+}
+
+export function ruleWords(rule: Rule, strings: Strings, { known, me }: Knows): string {
   const { notifications: words } = strings;
+  const about = known.filter(({ id }) => rule.condition.devices?.includes(id) === true);
+  const nameOf = (device: string) => about.find(({ id }) => id === device)?.name || device;
+  const sensorName = (sensor: string) => nameOfSensor(sensor, about);
   const { devices = [], sensors = [], expression = '' } = rule.condition;
   const clauses = parseClauses(expression);
   const of = devices.length > 2 ? words.devicesCount(devices.length) : devices.map(nameOf).join(', ');
   const isSilenceAlone = clauses?.list.length === 0 && rule.silence !== undefined;
   const when = isSilenceAlone
-    ? `${sensors.join(', ')} ${words.hasSentNothing} ${durationWords(rule.silence ?? 0, strings)}`
-    : (clauses?.list.map((clause) => clauseWords(clause, strings)).join(` ${words[clauses.join]} `) ?? expression);
+    ? `${sensors.map(sensorName).join(', ')} ${words.hasSentNothing} ${durationWords(rule.silence ?? 0, strings)}`
+    : (clauses?.list.map((clause) => clauseWords(clause, strings, sensorName)).join(` ${words[clauses.join]} `) ??
+      expression);
   const forLong = rule.for === undefined ? '' : ` ${words.forAtLeast} ${durationWords(rule.for, strings)}`;
   return `${of}: ${when}${forLong} → ${effectWords(rule, strings, me)}`;
 }
@@ -28,11 +35,22 @@ function figure(value: string, { shared }: Strings): string {
   return /^[+-]?\d*\.\d+(e[+-]?\d+)?$/i.test(value) ? value.replace('.', shared.decimal) : value;
 }
 
-function clauseWords({ sensor, operator, value, upper }: Clause, strings: Strings): string {
+/** The name that all of the devices have for it; where they differ, its id. */
+function nameOfSensor(sensor: string, devices: readonly Device[]): string {
+  const names = new Set(devices.map(({ sensors }) => sensors.find(({ id }) => id === sensor)?.name));
+  const [name] = names;
+  return names.size === 1 && name !== undefined && name !== '' ? name : sensor;
+}
+
+function clauseWords(
+  { sensor, operator, value, upper }: Clause,
+  strings: Strings,
+  sensorName: (id: string) => string,
+): string {
   const { notifications: words } = strings;
   const [from, until] = [figure(value, strings), figure(upper, strings)];
   const to = upper === '' ? from : `${from} ${words.and} ${until}`;
-  return `${sensor} ${words.operators[operator]} ${to}`.trim();
+  return `${sensorName(sensor)} ${words.operators[operator]} ${to}`.trim();
 }
 
 function effectWords(rule: Rule, { notifications: words }: Strings, me: string): string {

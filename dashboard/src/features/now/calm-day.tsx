@@ -44,16 +44,19 @@ export function CalmDay() {
     queryFn: () =>
       callPage(api.GET('/api/v2/socials', { params: { query: { ...one, q: `status==sent;timestamp>=${since}` } } })),
   });
-  const number = (value: number | undefined) =>
-    value === undefined ? strings.shared.noFigure : formatNumber(value, tag);
-  const bytes = quota.data?.datapoint_bytes.used;
-  const lines = [
-    [number(quota.data?.datapoints_per_day.used), now.dayDatapoints],
-    [number(devices.data?.total), now.dayDevices],
-    [number(fired.data?.total), now.dayFired],
-    [number(sent.data?.total), now.daySent],
-    [bytes === undefined ? strings.shared.noFigure : sizeText(bytes, tag), now.dayStored],
+  const counts = [
+    [quota.data?.datapoints_per_day.used, 'dayDatapoints'],
+    [devices.data?.total, 'dayDevices'],
+    [fired.data?.total, 'dayFired'],
+    [sent.data?.total, 'daySent'],
   ] as const;
+  const bytes = quota.data?.datapoint_bytes.used;
+  const line = (key: string, figure: string | undefined, words: string) => (
+    <div key={key} className={classes.line}>
+      <dt>{words}</dt>
+      <dd>{figure ?? strings.shared.noFigure}</dd>
+    </div>
+  );
   if (all.data?.total === 0)
     return (
       <EmptyState title={now.noDevices} words={now.noDevicesWords}>
@@ -72,12 +75,10 @@ export function CalmDay() {
       </p>
       <h2 className={classes.today}>{now.today}</h2>
       <dl className={classes.lines}>
-        {lines.map(([figure, words]) => (
-          <div key={words} className={classes.line}>
-            <dt>{words}</dt>
-            <dd>{figure}</dd>
-          </div>
-        ))}
+        {counts.map(([count, key]) =>
+          line(key, count === undefined ? undefined : formatNumber(count, tag), now[key](count ?? 0)),
+        )}
+        {line('dayStored', bytes === undefined ? undefined : sizeText(bytes, tag), now.dayStored)}
       </dl>
     </section>
   );

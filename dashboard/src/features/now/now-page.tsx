@@ -1,14 +1,16 @@
 // The first page: what is wrong now, newest first, and what one can do about it; and where all is well, the day in a few lines.
-import { SegmentedControl, Skeleton } from '@mantine/core';
+import { Button, SegmentedControl, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { type AlarmsQuestion, alarmsQuery } from '../../api/alarms.ts';
+import { useUsername } from '../../api/use-session.ts';
 import { limits } from '../../limits.ts';
 import { AlarmList } from '../../shared/alarm/alarm-list.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
+import { AlarmFilters } from './alarm-filters.tsx';
 import { CalmDay } from './calm-day.tsx';
 import type { NowSearch, NowView } from './now-search.ts';
 
@@ -23,10 +25,13 @@ const questions: Readonly<Record<NowView, AlarmsQuestion>> = {
 
 export function NowPage() {
   const { now } = useStrings();
-  const { view = 'open' }: NowSearch = route.useSearch();
+  const search: NowSearch = route.useSearch();
+  const { view = 'open' } = search;
   const navigate = useNavigate();
-  const { data, error, refetch } = useQuery(alarmsQuery(questions[view]));
+  const { data, error, refetch } = useQuery(alarmsQuery({ ...questions[view], ...useFilter(search) }));
   const { data: open } = useQuery(alarmsQuery(questions.open));
+  const isFiltered = search.kind !== undefined || search.who !== undefined;
+  const isEmpty = data?.total === 0 && !isFiltered;
   return (
     <>
       <PageHeader
@@ -37,8 +42,7 @@ export function NowPage() {
             aria-label={now.view}
             value={view}
             onChange={(chosen) => {
-              const search = chosen === 'open' ? {} : { view: chosen as NowView };
-              void navigate({ to: '/now', search });
+              void navigate({ to: '/now', search: { view: chosen === 'open' ? undefined : (chosen as NowView) } });
             }}
             data={[
               { value: 'open', label: now.viewOpen },
@@ -50,10 +54,29 @@ export function NowPage() {
       />
       {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
       {data === undefined && error === null && <Skeleton height={320} radius="md" />}
-      {data?.total === 0 && view === 'open' && <CalmDay />}
-      {data?.total === 0 && view === 'snoozed' && <EmptyState title={now.noneSnoozed} />}
-      {data?.total === 0 && view === 'over' && <EmptyState title={now.noneOver} />}
+      {isEmpty && view === 'open' && <CalmDay />}
+      {isEmpty && view === 'snoozed' && <EmptyState title={now.noneSnoozed} />}
+      {isEmpty && view === 'over' && <EmptyState title={now.noneOver} />}
+      {data !== undefined && (isFiltered || data.total > limits.alarmsUnsortedMax) && (
+        <AlarmFilters search={search} alarms={data.page} />
+      )}
+      {data?.total === 0 && isFiltered && (
+        <EmptyState title={now.noneFits}>
+          <Button variant="default" onClick={() => void navigate({ to: '/now', search: { view: search.view } })}>
+            {now.showAll}
+          </Button>
+        </EmptyState>
+      )}
       {data !== undefined && data.total > 0 && <AlarmList alarms={data.page} total={data.total} />}
     </>
   );
+}
+
+function useFilter({ kind, who }: NowSearch): Partial<AlarmsQuestion> {
+  const me = useUsername();
+  return {
+    ...(kind === undefined ? {} : { kind }),
+    ...(who === 'nobody' ? { acknowledged: false } : {}),
+    ...(who === 'me' ? { assigned_to: me } : {}),
+  };
 }

@@ -1,34 +1,47 @@
-// The map of all devices that have a position: markers by state, with the last values at a press.
+// The map of all devices that have a position: markers by state, with the last values at a press. One finds a device by its
+// name, and leaves out the states that do not matter: the map moves to what is left. Both stand in the address.
 
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { freshnessWords } from '../../shared/device/state-dot.tsx';
-import { DeviceMap } from '../../shared/map/device-map.tsx';
+import { formatNumber } from '../../shared/device/value.tsx';
+import { FindField } from '../../shared/list/find-field.tsx';
+import { MarkersMap, useDeviceMarkers } from '../../shared/map/device-map.tsx';
+import type { MapMarker } from '../../shared/map/map-marker.ts';
 import { placedQuery } from '../../shared/map/placed-devices.ts';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { useLocale, useStrings } from '../../strings/strings.ts';
 import classes from './places.module.css';
+import { hiddenStates, mapStates, type PlacesSearch } from './places-search.ts';
+
+const route = getRouteApi('/map');
 
 export function PlacesPage() {
-  const { places, shared } = useStrings();
+  const { devices, places } = useStrings();
+  const search = route.useSearch();
+  const change = useChange(search);
   const { data, error, refetch } = useQuery(placedQuery());
+  const { markers, onAlone } = useDeviceMarkers(data?.devices ?? []);
+  const found = markers.filter((marker) => isNamed(marker, search.find ?? ''));
+  const hidden = hiddenStates(search.without);
+  const shown = found.filter(({ state = 'never' }) => !hidden.includes(state));
   return (
     <>
       <PageHeader
         title={places.title}
-        subtitle={data === undefined || data.total === 0 ? '\u00a0' : places.count(data.devices.length, data.total)}
+        subtitle={data === undefined || data.total === 0 ? '\u00a0' : places.count(shown.length, data.total)}
         actions={
-          data?.total !== 0 && (
-            <ul className={classes.legend} aria-label={places.legend}>
-              {(['fresh', 'late', 'silent', 'never'] as const).map((state) => (
-                <li key={state} data-state={state}>
-                  {freshnessWords(shared)[state]}
-                </li>
-              ))}
-            </ul>
+          data !== undefined &&
+          data.total > 0 && (
+            <FindField
+              className={classes.find}
+              label={devices.find}
+              find={search.find}
+              onFind={(find) => change({ find })}
+            />
           )
         }
       />
@@ -40,8 +53,55 @@ export function PlacesPage() {
           </Button>
         </EmptyState>
       ) : (
-        <DeviceMap devices={data?.devices ?? []} height="calc(100dvh - 190px)" />
+        <>
+          <Legend markers={found} search={search} />
+          <MarkersMap
+            markers={shown}
+            onAlone={onAlone}
+            fitBy={JSON.stringify([data !== undefined, search])}
+            height="max(300px, calc(100dvh - var(--map-around)))"
+          />
+        </>
       )}
     </>
+  );
+}
+
+function isNamed({ id, name = '' }: MapMarker, find: string): boolean {
+  const part = find.toLocaleLowerCase();
+  return name.toLocaleLowerCase().includes(part) || id.toLocaleLowerCase().includes(part);
+}
+
+function useChange(search: PlacesSearch): (changed: PlacesSearch) => void {
+  const navigate = useNavigate();
+  return (changed) => void navigate({ to: '/map', search: { ...search, ...changed }, replace: true });
+}
+
+/** What the colours say, how many there are of each, and a press leaves them out. */
+function Legend({ markers, search }: { readonly markers: readonly MapMarker[]; readonly search: PlacesSearch }) {
+  const { strings, tag } = useLocale();
+  const change = useChange(search);
+  const hidden = hiddenStates(search.without);
+  return (
+    <ul className={classes.legend} aria-label={strings.places.legend}>
+      {mapStates.map((state) => (
+        <li key={state}>
+          <button
+            type="button"
+            className={classes.state}
+            data-state={state}
+            aria-pressed={!hidden.includes(state)}
+            title={strings.places.showOrHide}
+            onClick={() => {
+              const next = mapStates.filter((one) => hidden.includes(one) !== (one === state));
+              change({ without: next.length === 0 ? undefined : next.join(',') });
+            }}
+          >
+            {freshnessWords(strings.shared)[state]}
+            <b>{formatNumber(markers.filter((marker) => marker.state === state).length, tag)}</b>
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,16 +1,19 @@
-// Sensors of several devices of a project on one chart: which ones and how far back stand in the address.
-import { Button, Group, MultiSelect, SegmentedControl, Text } from '@mantine/core';
+// Sensors of several devices of a project on one chart: which ones and the span stand in the address.
+import { Group, MultiSelect, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import type { Device } from '../../api/client.ts';
-import { serverNow } from '../../api/server-time.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { limits } from '../../limits.ts';
 import { Chart, ChartSkeleton } from '../../shared/chart/chart.tsx';
+import { shownSpan, spanOf, zoomTo } from '../../shared/chart/span.ts';
+import { SpanPicker } from '../../shared/chart/span-picker.tsx';
+import { spanStep, useSpanBack } from '../../shared/chart/span-steps.ts';
 import { choiceOf, type SensorChoice, useHistories } from '../../shared/chart/use-histories.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
+import { useNow } from '../../shared/page/use-now.ts';
 import { useStrings } from '../../strings/strings.ts';
-import { type ChartSpan, chartSpans, type ProjectSearch, type SensorRef } from './project-search.ts';
+import type { ProjectSearch, SensorRef } from './project-search.ts';
 import classes from './projects.module.css';
 
 interface JointChartProps {
@@ -19,28 +22,28 @@ interface JointChartProps {
   readonly search: ProjectSearch;
 }
 
-const dayMs = 86_400_000;
 const height = 320;
 
 export function JointChart({ project, devices, search }: JointChartProps) {
-  const { projects, shared } = useStrings();
+  const { projects } = useStrings();
   const navigate = useNavigate();
-  const [openedMs] = useState(() => Math.ceil(serverNow() / 60_000) * 60_000);
-  // Each zoom lies on the one before, and is taken off by itself.
-  const [zooms, setZooms] = useState<readonly { readonly fromMs: number; readonly toMs: number }[]>([]);
-  const zoom = zooms.at(-1);
-  const { days = 7, sensors = firstSensors(devices) } = search;
-  const fromMs = openedMs - days * dayMs;
+  const nowMs = useNow();
+  const { sensors = firstSensors(devices) } = search;
   const shown = sensors.filter(([device]) => devices.some(({ id }) => id === device)).slice(0, limits.chartSeriesMax);
-  const span = zoom ?? { fromMs, toMs: openedMs + limits.futureMsMin };
+  const span = spanOf({ ...search, span: search.span ?? '7d' }, { nowMs, lastMs: undefined });
   const choices = shown.map((place, index) => choiceFor(place, { devices, colour: index + 1 }));
-  const { series: all, error, isLoading: isPending, retry } = useHistories(choices, { preset: undefined, ...span });
+  const { series: all, histories, error, isLoading, retry } = useHistories(choices, span);
   const series = all.filter(({ points }) => points.length > 0);
+  const ends = histories.flatMap((one) => [one?.points[0], one?.points.at(-1)]).filter((point) => point !== undefined);
+  const { fromMs, toMs } = shownSpan(span, { search, nowMs, points: ends.toSorted((a, b) => a.atMs - b.atMs) });
   const change = (changed: ProjectSearch) => {
-    setZooms([]);
     const next = { ...search, ...changed };
-    void navigate({ to: '/projects/$project', params: { project }, search: next as never, replace: true });
+    void navigate({
+      ...{ to: '/projects/$project', params: { project }, search: next as never, resetScroll: false },
+      ...spanStep(changed),
+    });
   };
+  const back = useSpanBack(() => change({ from: undefined, to: undefined }));
   return (
     <Section title={projects.chart}>
       <Group mb="sm" align="flex-end" className={classes.chartHead}>
@@ -55,34 +58,23 @@ export function JointChart({ project, devices, search }: JointChartProps) {
           value={shown.map((place) => JSON.stringify(place))}
           onChange={(chosen) => change({ sensors: chosen.map((text) => JSON.parse(text) as SensorRef) })}
         />
-        <SegmentedControl
-          size="sm"
-          aria-label={projects.span}
-          value={String(days)}
-          onChange={(chosen) => change({ days: Number(chosen) as ChartSpan })}
-          data={chartSpans.map((span) => ({ value: String(span), label: projects.days(span) }))}
-        />
+        <SpanPicker span={span} shown={fromMs === undefined ? undefined : { fromMs, toMs }} onChange={change} />
       </Group>
       {error !== undefined && <ProblemNotice error={error} retry={retry} />}
       {series.length > 0 ? (
         <Chart
           series={series}
           height={height}
-          fromMs={zoom?.fromMs ?? fromMs}
-          toMs={zoom?.toMs ?? openedMs}
-          onZoom={(from, to) => setZooms([...zooms, { fromMs: from, toMs: to }].slice(-limits.zoomsMax))}
-          onReset={zoom === undefined ? undefined : () => setZooms(zooms.slice(0, -1))}
+          fromMs={fromMs}
+          toMs={toMs}
+          onZoom={(from, to) => change(zoomTo(from, to))}
+          onReset={span.preset === undefined ? back : undefined}
         />
       ) : (
         <>
-          {shown.length > 0 && isPending && <ChartSkeleton height={height} />}
-          {(shown.length === 0 || !isPending) && <Text c="dimmed">{projects.chartEmpty}</Text>}
+          {shown.length > 0 && isLoading && <ChartSkeleton height={height} />}
+          {(shown.length === 0 || !isLoading) && <Text c="dimmed">{projects.chartEmpty}</Text>}
         </>
-      )}
-      {zoom !== undefined && (
-        <Button variant="subtle" size="compact-sm" mt="xs" onClick={() => setZooms(zooms.slice(0, -1))}>
-          {shared.zoomBack}
-        </Button>
       )}
     </Section>
   );
@@ -100,7 +92,7 @@ function choiceFor(
 /** Of each device the first sensor that gives numbers, so that there is something to see. */
 function firstSensors(devices: readonly Device[]): readonly SensorRef[] {
   return devices.flatMap(({ id, sensors }): SensorRef[] => {
-    const first = sensors.find(({ last_value }) => typeof last_value?.value === 'number');
+    const first = sensors.find((sensor) => typeof currentOf(sensor)?.value === 'number');
     return first === undefined ? [] : [[id, first.id]];
   });
 }

@@ -174,7 +174,8 @@ function useChoices(device: Device, sensor: Sensor, search: SensorSearch): reado
     const of = known.get(one.device);
     const found = of?.sensors.find(({ id }) => id === one.sensor);
     const name = found?.name || one.sensor;
-    const label = one.device === device.id ? name : `${of?.name || one.device} · ${name}`;
+    // Beside those of other devices its own device is named too.
+    const label = one.device === device.id && ids.length === 0 ? name : `${of?.name || one.device} · ${name}`;
     const choice = choiceOf(found ?? { id: one.sensor }, one.device);
     return { ...choice, label, isSum: choice.isSum === true && search.as !== 'values' };
   });
@@ -266,7 +267,7 @@ function Rules({ rules, count }: RulesProps) {
             <Link to="/notifications/$notification" params={{ notification: id }} className={classes.link}>
               {title}
             </Link>{' '}
-            <code>{expression}</code>
+            {title !== expression && <code>{expression}</code>}
           </li>
         ))}
       </ul>

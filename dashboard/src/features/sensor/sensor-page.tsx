@@ -1,9 +1,11 @@
 // A sensor: its chart is the page. Span, other sensors in the chart and zoom stand in the address; new values come live.
+
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
 import { unlessGone } from '../../api/api-problem.ts';
 import { api, call, type Device, type Sensor } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { deviceQuery, heardAt } from '../../api/devices.ts';
 import { keys } from '../../api/query-keys.ts';
 import { noRights, type Rights, rightsQuery } from '../../api/rights.ts';
@@ -83,7 +85,7 @@ function Page({ device, sensor, rights }: PageProps) {
   const navigate = useNavigate();
   const rename = useSensorName(device.id, sensor);
   useLiveDevice(device.id);
-  const last = sensor.last_value;
+  const last = currentOf(sensor);
   const title = sensor.name || sensor.id;
   const change = (changed: SensorSearch) =>
     void navigate({

@@ -38,7 +38,11 @@ export function UserPage() {
           <>
             {name}
             {name !== '' && data?.createdTime !== undefined && ' · '}
-            {data?.createdTime !== undefined && <Age at={new Date(data.createdTime).toISOString()} />}
+            {data?.createdTime !== undefined && (
+              <>
+                {users.headSince} <Age at={new Date(data.createdTime).toISOString()} />
+              </>
+            )}
             {name === '' && data?.createdTime === undefined && '\u00a0'}
           </>
         }

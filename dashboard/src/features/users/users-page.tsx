@@ -1,14 +1,15 @@
 // The people who have an account here, searched by the server; admins make new ones.
-import { Badge, Button, TextInput } from '@mantine/core';
-import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
+import { Badge, Box, Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
 import { api, callPage, type Schemas } from '../../api/client.ts';
+import { inNaturalOrder } from '../../api/natural-order.ts';
 import { keys } from '../../api/query-keys.ts';
 import { useSession, useUsername } from '../../api/use-session.ts';
 import { limits } from '../../limits.ts';
-import { RecordLink, RecordList } from '../../shared/list/record-list.tsx';
+import { FindField } from '../../shared/list/find-field.tsx';
+import { RecordHead, RecordLink, RecordList } from '../../shared/list/record-list.tsx';
 import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
@@ -45,7 +46,13 @@ export function UsersPage() {
           )
         }
       />
-      <Find find={find ?? ''} />
+      <Box mb="md" w={{ base: '100%', xs: 280 }}>
+        <FindField
+          label={users.find}
+          find={find}
+          onFind={(next) => void navigate({ to: '/users', search: { find: next }, replace: true })}
+        />
+      </Box>
       {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
       {data?.total === 0 && (
         <EmptyState title={users.nothingFits} words={users.nothingFitsWords}>
@@ -55,8 +62,11 @@ export function UsersPage() {
         </EmptyState>
       )}
       {data === undefined && error === null && <RowsSkeleton />}
+      {data !== undefined && data.total > 0 && (
+        <RecordHead title={users.headName} detail={users.headPerson} at={users.headSince} />
+      )}
       <RecordList label={users.list}>
-        {data?.page.map((user) => (
+        {inNaturalOrder(data?.page ?? [], ({ username }) => username).map((user) => (
           <UserRow key={user.id} user={user} />
         ))}
       </RecordList>
@@ -91,33 +101,6 @@ function UserRow({ user }: { readonly user: Schemas['User'] }) {
       }
       detail={user.username === 'guest' ? users.guestShort : [name, user.email].filter(Boolean).join(' · ')}
       at={user.createdTime === undefined ? undefined : new Date(user.createdTime).toISOString()}
-    />
-  );
-}
-
-function Find({ find }: { readonly find: string }) {
-  const { users } = useStrings();
-  const navigate = useNavigate();
-  const [typed, setTyped] = useState(find);
-  const send = useDebouncedCallback(
-    (text: string) => void navigate({ to: '/users', search: { find: text || undefined }, replace: true }),
-    limits.searchPauseMs,
-  );
-  // The address may change without the field: back, or a link.
-  useEffect(() => setTyped(find), [find]);
-  return (
-    <TextInput
-      type="search"
-      mb="md"
-      w={{ base: '100%', xs: 280 }}
-      leftSection={<Icon name="search" size={16} />}
-      placeholder={users.find}
-      aria-label={users.find}
-      value={typed}
-      onChange={(event) => {
-        setTyped(event.currentTarget.value);
-        send(event.currentTarget.value.trim());
-      }}
     />
   );
 }

@@ -9,7 +9,7 @@ import { useForm } from '../form/use-form.ts';
 import { ProblemNotice } from '../page/problem-notice.tsx';
 import type { AlarmActs } from './alarm-acts.ts';
 
-export interface AlarmDialogProps {
+interface AlarmDialogProps {
   /** What the alarm says. */
   readonly title: string;
   readonly acts: AlarmActs;
@@ -17,7 +17,11 @@ export interface AlarmDialogProps {
   readonly onClose: () => void;
 }
 
-export function AcknowledgeDialog({ title, acts, isOpen, onClose }: AlarmDialogProps) {
+interface AcknowledgeDialogProps extends Omit<AlarmDialogProps, 'acts'> {
+  readonly acts: Pick<AlarmActs, 'acknowledge'>;
+}
+
+export function AcknowledgeDialog({ title, acts, isOpen, onClose }: AcknowledgeDialogProps) {
   const { now } = useStrings();
   const form = useForm({
     initial: { note: '' },

@@ -1,4 +1,5 @@
-// The course of some hours in the space of a word: an SVG path, no library. Gaps (null) stay gaps.
+// The course of some hours in the space of a word: an SVG path, no library. Gaps (null) stay gaps where they
+// are longer than usual.
 import classes from './sparkline.module.css';
 
 export interface SparklineProps {
@@ -37,17 +38,26 @@ function pathOf(values: readonly (number | null)[], width: number, height: numbe
   const x = (index: number) => margin + (index / Math.max(1, values.length - 1)) * (width - 2 * margin);
   const y = (value: number) =>
     span === 0 ? height / 2 : height - margin - ((value - low) / span) * (height - 2 * margin);
+  const apartMax = usualDistance(values) * gapDistances;
   let path = '';
-  let isDown = false;
+  let before: number | undefined;
   for (const [index, value] of values.entries()) {
-    if (value === null) {
-      isDown = false;
-      continue;
-    }
+    if (value === null) continue;
+    const isDown = before !== undefined && index - before <= apartMax;
     const point = `${x(index).toFixed(1)} ${y(value).toFixed(1)}`;
     // A point alone between gaps is a dot: a line of no length with round ends.
     path += isDown ? `L${point}` : `M${point}h0`;
-    isDown = true;
+    before = index;
   }
   return path;
+}
+
+/** Of what is heard every hour, every second half hour has a value: that is no gap. More than this many times it is. */
+const gapDistances = 2.5;
+
+/** Steps from one value to the next, in the middle of all. */
+function usualDistance(values: readonly (number | null)[]): number {
+  const heard = values.flatMap((value, index) => (value === null ? [] : [index]));
+  const distances = heard.slice(1).map((index, at) => index - (heard[at] ?? 0));
+  return distances.toSorted((a, b) => a - b)[Math.floor(distances.length / 2)] ?? 1;
 }

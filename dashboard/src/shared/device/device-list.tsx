@@ -1,8 +1,10 @@
 // Some devices of a gateway or a project, a row each: state, name, last values, when last heard; the row opens the device.
+
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import type { SensorDay } from '../../api/devices.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { useDays } from '../chart/use-days.ts';
@@ -49,10 +51,12 @@ function Row({ device, days }: RowProps) {
   return (
     <Link to="/devices/$device" params={{ device: id }} className={classes.row}>
       <StateDot state={deviceState(device, nowMs, { days, silent })} />
-      <span className={`${classes.name} d-ellipsis`}>{name || id}</span>
+      <span className={classes.name} title={name || id}>
+        {name || id}
+      </span>
       <span className={classes.values}>
         {shown.map((sensor) => (
-          <Value key={sensor.id} value={sensor.last_value?.value} unit={sensor.unit} calib={sensor.calib} />
+          <Value key={sensor.id} value={currentOf(sensor)?.value} unit={sensor.unit} calib={sensor.calib} />
         ))}
         {shown.length === 0 && <span className="d-quiet">{shared.noValue}</span>}
       </span>

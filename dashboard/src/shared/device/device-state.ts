@@ -1,5 +1,7 @@
 // How a device is and when it was last heard, by the last values of its sensors; with their day, by their usual interval.
+
 import type { Device, Sensor } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { dayKey, heardAt, type SensorDay } from '../../api/devices.ts';
 import { type Freshness, freshest, freshnessOf } from './freshness.ts';
 
@@ -11,16 +13,18 @@ export function deviceState(
   nowMs: number,
   { days, silent }: { readonly days: Days; readonly silent: ReadonlySet<string> },
 ): Freshness {
-  const states = sensors.map(({ id: sensor, last_value: last }) => {
+  const states = sensors.map((each) => {
+    const { id: sensor } = each;
     if (silent.has(dayKey(id, sensor))) return 'silent';
+    const last = currentOf(each);
     const lastMs = last === undefined ? undefined : heardAt(last);
     return freshnessOf(lastMs, { nowMs, intervalMs: days.get(dayKey(id, sensor))?.intervalMs });
   });
   return freshest(states);
 }
 
-/** When the last value of any sensor was measured, or received where it is dated later than that. */
+/** When the newest value of any sensor was measured, or received where it is dated later than that. */
 export function lastHeard(sensors: readonly Sensor[]): string | undefined {
-  const times = sensors.flatMap(({ last_value }) => (last_value === undefined ? [] : [heardAt(last_value)]));
+  const times = sensors.map(currentOf).flatMap((last) => (last === undefined ? [] : [heardAt(last)]));
   return times.length === 0 ? undefined : new Date(Math.max(...times)).toISOString();
 }

@@ -3,6 +3,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import type { Device } from '../../api/client.ts';
+import { withPoint } from '../../api/current-value.ts';
 import { deviceQuery, timeOfPoint } from '../../api/devices.ts';
 import { keys } from '../../api/query-keys.ts';
 import { serverNow } from '../../api/server-time.ts';
@@ -54,7 +55,10 @@ function withDatapoint(device: Device, { sensor_id: id, value, timestamp, date_r
     const known = sensor.last_value;
     // The last value is the one that came last, whatever time it is dated.
     const isNewer = known === undefined || Date.parse(point.date_received) >= Date.parse(known.date_received);
-    return sensor.id === id && isNewer ? { ...sensor, last_value: point, value: point } : sensor;
+    if (sensor.id !== id || !isNewer) return sensor;
+    const { last_value, newest_value } = withPoint(sensor, point);
+    const { newest_value: _, ...rest } = sensor;
+    return { ...rest, last_value, value: point, ...(newest_value === undefined ? {} : { newest_value }) };
   });
   return { ...device, sensors };
 }

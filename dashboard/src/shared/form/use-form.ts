@@ -3,7 +3,9 @@
 // touched fields, errors and sending are kept by @mantine/form; what the server says of fields is added here.
 import { useForm as useMantineForm } from '@mantine/form';
 import { type ChangeEvent, type FormEvent, useState } from 'react';
-import { ApiProblem } from '../../api/api-problem.ts';
+import { ApiProblem, type FieldFault } from '../../api/api-problem.ts';
+import { useStrings } from '../../strings/strings.ts';
+import { faultWords } from '../fault-words.ts';
 
 export interface FormOptions<T> {
   readonly initial: T;
@@ -48,6 +50,7 @@ export function useForm<T extends object>(options: FormOptions<T>): Form<T> {
   });
   const [places, setPlaces] = useState<Readonly<Record<string, string>>>({});
   const [problem, setProblem] = useState<unknown>();
+  const strings = useStrings();
   const { values } = form;
   const faults: Partial<Record<keyof T, string>> = options.check?.(values) ?? {};
 
@@ -65,7 +68,10 @@ export function useForm<T extends object>(options: FormOptions<T>): Form<T> {
     try {
       await options.submit(values);
     } catch (error) {
-      const { byField, byPointer, rest } = placeFaults(error, values, options.fieldOf);
+      const { byField, byPointer, rest } = placeFaults(error, values, {
+        fieldOf: options.fieldOf,
+        wordsOf: (fault) => faultWords(fault, strings),
+      });
       form.setErrors(byField);
       setPlaces(byPointer);
       setProblem(rest);
@@ -93,18 +99,24 @@ export function useForm<T extends object>(options: FormOptions<T>): Form<T> {
   };
 }
 
-function placeFaults<T extends object>(error: unknown, values: T, fieldOf: FormOptions<T>['fieldOf']) {
+function placeFaults<T extends object>(
+  error: unknown,
+  values: T,
+  parts: { readonly fieldOf: FormOptions<T>['fieldOf'] | undefined; readonly wordsOf: (fault: FieldFault) => string },
+) {
+  const { fieldOf, wordsOf } = parts;
   const byField: Partial<Record<keyof T, string>> = {};
   const taken = takenField(values);
   const placed = error instanceof ApiProblem && error.code === 'exists' ? error.at(`/${taken}`) : error;
   const faults = placed instanceof ApiProblem ? placed.faults : [];
   let unplaced = faults.length === 0;
-  for (const { pointer, detail } of faults) {
+  for (const fault of faults) {
+    const { pointer } = fault;
     const field = fieldOf?.(pointer) ?? firstStep(pointer);
-    if (field in values) byField[field as keyof T] = detail;
+    if (field in values) byField[field as keyof T] = wordsOf(fault);
     else unplaced = true;
   }
-  const byPointer = Object.fromEntries(faults.map(({ pointer, detail }) => [pointer, detail]));
+  const byPointer = Object.fromEntries(faults.map((fault) => [fault.pointer, wordsOf(fault)]));
   return { byField, byPointer, rest: unplaced ? error : undefined };
 }
 

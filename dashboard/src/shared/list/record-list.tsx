@@ -12,6 +12,17 @@ export function RecordList({ label, children }: { readonly label: string; readon
   );
 }
 
+/** What its columns are, where that is not plain. */
+export function RecordHead({ title, detail, at }: Readonly<Record<'title' | 'detail' | 'at', string>>) {
+  return (
+    <div className={`${classes.row} ${classes.head}`} aria-hidden="true">
+      <span className={classes.title}>{title}</span>
+      <span className={classes.detail}>{detail}</span>
+      <span>{at}</span>
+    </div>
+  );
+}
+
 interface RowProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'title'> {
   readonly title: ReactNode;
   readonly detail?: ReactNode;

@@ -1,6 +1,8 @@
 // What a marker of a device tells on a map: its name, last values with their age, and the way to its page.
+
 import { Link } from '@tanstack/react-router';
 import type { Device } from '../../api/client.ts';
+import { currentOf } from '../../api/current-value.ts';
 import { limits } from '../../limits.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { Age } from '../device/age.tsx';
@@ -23,7 +25,7 @@ export function DevicePopup({ device }: { readonly device: Device }) {
           <div key={sensor.id}>
             <dt>{sensor.name || sensor.id}</dt>
             <dd>
-              <Value value={sensor.last_value?.value} unit={sensor.unit} calib={sensor.calib} />
+              <Value value={currentOf(sensor)?.value} unit={sensor.unit} calib={sensor.calib} />
             </dd>
           </div>
         ))}

@@ -12,11 +12,12 @@ import { useStrings } from '../../strings/strings.ts';
 import { type ColorTokens, useColorTokens } from '../chart/color-tokens.ts';
 import { freshnessWords } from '../device/state-dot.tsx';
 import { toasts } from '../page/toasts.tsx';
+import { askPosition, type OwnPosition } from './ask-position.ts';
 import { ClusterLayer, onPress, type StateCount } from './cluster-layer.ts';
 import { graticule } from './graticule.ts';
-import type { MapMarker } from './map-marker.ts';
+import { isOnEarth, type MapMarker } from './map-marker.ts';
 import classes from './map-view.module.css';
-import { askPosition, type OwnPosition, positionControl, positionLayer } from './own-position.ts';
+import { positionControl, positionLayer } from './own-position.ts';
 
 export interface MapViewProps {
   readonly markers: readonly MapMarker[];
@@ -30,6 +31,8 @@ export interface MapViewProps {
   readonly onPick?: ((place: MapPlace) => void) | undefined;
   /** Told which markers stand for themselves in view and around it. */
   readonly onAlone?: (ids: readonly string[]) => void;
+  /** Where given, the view moves to the markers when this changes; else when there are others. */
+  readonly fitBy?: string | undefined;
 }
 
 interface MapPlace {
@@ -44,7 +47,8 @@ interface OpenPopup {
 }
 
 export function MapView(props: MapViewProps) {
-  const { markers, height = 360, renderPopup } = props;
+  const { height = 360, renderPopup } = props;
+  const markers = props.markers.filter(isOnEarth);
   const { shared } = useStrings();
   const { data: facts } = useQuery(factsQuery);
   const host = useRef<HTMLDivElement>(null);
@@ -108,14 +112,14 @@ export function MapView(props: MapViewProps) {
 
   const places = JSON.stringify(markers);
   // What is looked at stays as it is when values come; only other places move it.
-  const ids = JSON.stringify(markers.map(({ id }) => id));
+  const fitBy = props.fitBy ?? JSON.stringify(markers.map(({ id }) => id));
   const isMade = facts !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a map made anew needs its view once more.
   useEffect(() => {
     if (!isMade || map.current === undefined || markers.length === 0) return;
     const bounds = L.latLngBounds(markers.map(({ latitude, longitude }) => [latitude, longitude]));
     map.current.fitBounds(bounds, { padding: [40, 40], maxZoom: 14, animate: false });
-  }, [ids, isMade, shared, tokens]);
+  }, [fitBy, isMade, shared, tokens]);
 
   const isMovable = props.onMove !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a map made anew needs its markers once more.

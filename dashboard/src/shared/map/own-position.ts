@@ -1,31 +1,7 @@
-// The button on a map that asks the browser where one is, and a plain word where it refuses: browsers tell it to pages over
-// HTTPS only, and where the user allows it. Used by map-view.tsx.
+// The button on a map that asks where one is, and what is drawn there. Used by map-view.tsx.
 import L from 'leaflet';
+import type { OwnPosition } from './ask-position.ts';
 import classes from './map-view.module.css';
-
-export interface OwnPosition {
-  readonly latitude: number;
-  readonly longitude: number;
-  readonly accuracyMetres: number;
-}
-
-export type PositionFault = 'insecure' | 'refused' | 'unknown';
-
-/** Milliseconds that a receiver may take to find itself. */
-const timeoutMs = 20_000;
-
-export function askPosition(onFound: (place: OwnPosition) => void, onFault: (fault: PositionFault) => void): void {
-  if (!window.isSecureContext || navigator.geolocation === undefined) {
-    onFault('insecure');
-    return;
-  }
-  navigator.geolocation.getCurrentPosition(
-    ({ coords }) =>
-      onFound({ latitude: coords.latitude, longitude: coords.longitude, accuracyMetres: coords.accuracy }),
-    ({ code, PERMISSION_DENIED }) => onFault(code === PERMISSION_DENIED ? 'refused' : 'unknown'),
-    { enableHighAccuracy: true, timeout: timeoutMs, maximumAge: 60_000 },
-  );
-}
 
 const shape =
   'M12 2v3 M12 19v3 M2 12h3 M19 12h3 M12 18a6 6 0 1 0 0-12 6 6 0 0 0 0 12z M12 13.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3z';

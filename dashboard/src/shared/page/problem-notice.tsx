@@ -5,6 +5,7 @@ import { ApiProblem } from '../../api/api-problem.ts';
 import { useSession } from '../../api/use-session.ts';
 import type { Strings } from '../../strings/catalogue.ts';
 import { useStrings } from '../../strings/strings.ts';
+import { refusalWords } from '../fault-words.ts';
 import { Icon } from './icon.tsx';
 
 export function ProblemNotice({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
@@ -35,10 +36,11 @@ function isForSomebody(error: unknown): boolean {
   return error instanceof ApiProblem && (error.status === 401 || error.status === 403);
 }
 
-/** What is said of an error; the server's own words where it has some. */
-export function problemWords(error: unknown, { shared }: Strings, { isGuest = false } = {}): string {
+/** What is said of an error, in the language of the page. */
+export function problemWords(error: unknown, strings: Strings, { isGuest = false } = {}): string {
+  const { shared } = strings;
   if (!(error instanceof ApiProblem)) return shared.problem;
   if (error.code === 'unreachable') return shared.unreachable;
   if (isForSomebody(error) && isGuest) return shared.forbiddenGuest;
-  return error.message || shared.problem;
+  return refusalWords(error, strings);
 }

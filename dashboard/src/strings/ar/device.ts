@@ -206,4 +206,5 @@ export const device: Strings['device'] = {
   wasCreated: 'أُنشئ الجهاز',
   unnamedRule: 'إشعار',
   tabs: 'عن هذا الجهاز',
+  snippetsKeyMade: 'الجهاز خاص: المفتاح الذي أنشأته للتو مملوء.',
 };

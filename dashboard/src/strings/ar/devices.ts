@@ -32,7 +32,7 @@ export const devices: Strings['devices'] = {
   clearAll: 'أظهر كل الأجهزة',
   onMap: 'خريطة',
   asList: 'قائمة',
-  idMeans: 'ما يسمي به الجهاز نفسه حين يرسل. حروف وأرقام وشرطات؛ لا يمكن تغييره لاحقًا.',
+  idMeans: 'ما يسمي به الجهاز نفسه حين يرسل. حروف وأرقام وشرطات؛ يمكن تغييره لاحقًا، ويبقى القديم صالحًا سنة.',
   idExample: 'field-3',
   nameMeans: 'ما يسميه به الناس.',
   nameExample: 'الحقل 3، النصف الأعلى',
@@ -41,4 +41,5 @@ export const devices: Strings['devices'] = {
   createSubmit: 'أنشئ الجهاز',
   created: (name) => `أُنشئ ${name}.`,
   idWrong: 'حروف لاتينية وأرقام ونقاط وشرطات وشرطات سفلية، حتى 256، من دون فراغات.',
+  sortBy: (column) => `رتّب حسب: ${column}`,
 };

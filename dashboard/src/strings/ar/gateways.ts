@@ -26,7 +26,7 @@ export const gateways: Strings['gateways'] = {
   states: { online: 'متصلة', fresh: 'سُمعت حديثًا', late: 'متأخرة', silent: 'صامتة', never: 'لم تُسمع قط' },
   devices: 'الأجهزة',
   devicesCount: (count) => countedInArabic(count, nouns.device),
-  noDevices: 'لا شيء بعد. الجهاز تابع لهذه البوابة حين يذكرها gateway_id.',
+  noDevices: 'لا شيء بعد. أنشئ واحدًا هنا، أو سمِّ هذه البوابة في صفحة جهاز.',
   allDevices: (count) => `الكل: ${countedInArabic(count, nouns.device)}`,
   lastHeard: 'آخر إشارة',
   refused: 'المرفوض',
@@ -42,4 +42,5 @@ export const gateways: Strings['gateways'] = {
   account: 'الحساب',
   accountNone: 'لا شيء (الأجهزة العامة فقط)',
   heartbeatWords: 'بهذا تقول البوابة التي تتكلم HTTP إنها موجودة؛ أما MQTT فيقولها من نفسه.',
+  toKeys: 'أنشئ مفتاحًا',
 };

@@ -177,4 +177,5 @@ export const imports: Strings['imports'] = {
     columns: 'أدوار الأعمدة لا تناسب الملف.',
     skip: 'لا يمكن ترك هذا العدد من الأسطر.',
   },
+  deviceSuggest: (id) => `جهاز خاص به: ${id}`,
 };

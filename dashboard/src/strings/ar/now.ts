@@ -1,5 +1,5 @@
 import type { Strings } from '../catalogue.ts';
-import { countedInArabic } from '../plural.ts';
+import { countedInArabic, wordedInArabic } from '../plural.ts';
 
 /** A name or a value in a sentence: whichever way it is written, it keeps together and turns nothing beside it round. */
 function alone(part: string): string {
@@ -76,10 +76,47 @@ export const now: Strings['now'] = {
   noDevicesWords: 'يظهر هنا كل خلل في أجهزتك.',
   begin: 'ابدأ',
   today: 'اليوم',
-  dayDatapoints: 'قياسات أرسلتها',
-  dayDevices: 'أجهزة وصلت إشارتها',
-  dayFired: 'إشعارات انطلقت',
-  daySent: 'رسائل أُرسلت',
+  dayDatapoints: (count) =>
+    wordedInArabic(count, {
+      zero: 'قياس أرسلته',
+      one: 'قياس أرسلته',
+      two: 'قياسان أرسلتهما',
+      few: 'قياسات أرسلتها',
+      many: 'قياسًا أرسلته',
+      other: 'قياس أرسلته',
+    }),
+  dayDevices: (count) =>
+    wordedInArabic(count, {
+      zero: 'جهاز وصلت إشارته',
+      one: 'جهاز وصلت إشارته',
+      two: 'جهازان وصلت إشارتهما',
+      few: 'أجهزة وصلت إشارتها',
+      many: 'جهازًا وصلت إشارته',
+      other: 'جهاز وصلت إشارته',
+    }),
+  dayFired: (count) =>
+    wordedInArabic(count, {
+      zero: 'إشعار انطلق',
+      one: 'إشعار انطلق',
+      two: 'إشعاران انطلقا',
+      few: 'إشعارات انطلقت',
+      many: 'إشعارًا انطلق',
+      other: 'إشعار انطلق',
+    }),
+  daySent: (count) =>
+    wordedInArabic(count, {
+      zero: 'رسالة أُرسلت',
+      one: 'رسالة أُرسلت',
+      two: 'رسالتان أُرسلتا',
+      few: 'رسائل أُرسلت',
+      many: 'رسالةً أُرسلت',
+      other: 'رسالة أُرسلت',
+    }),
   dayStored: 'من بيانات أرسلتها محفوظة',
   holds: 'يصح الآن',
+  who: { nobody: 'بلا متابع', me: 'لي' },
+  kinds: { rule: 'الإشعارات', silence: 'مستشعرات صامتة', gateway: 'البوابات', storage: 'التخزين' },
+  acknowledgeAll: (count) => `أتولى هذه الـ${count}`,
+  noneFits: 'لا إنذار يطابق.',
+  showAll: 'أظهر كل الإنذارات',
 };

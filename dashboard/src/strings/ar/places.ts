@@ -12,4 +12,5 @@ export const places: Strings['places'] = {
     shown < total
       ? `${countedInArabic(shown, nouns.device)} من ${total} لها موقع`
       : `${countedInArabic(shown, nouns.device)} مع موقع`,
+  showOrHide: 'أظهرها أو اتركها',
 };

@@ -24,8 +24,6 @@ export const projects: Strings['projects'] = {
   sensors: 'حساسات المخطط',
   chooseSensors: 'اختر الحساسات',
   chartEmpty: 'لا قيم في هذا الوقت. اختر حساسات أخرى أو وقتًا أطول.',
-  span: 'إلى أي مدى في الماضي',
-  days: (days) => (days === 365 ? 'سنة واحدة' : countedInArabic(days, nouns.day)),
   holds: (devices, gateways) =>
     `${countedInArabic(devices, nouns.device)}، ${countedInArabic(gateways, nouns.gateway)}`,
   noDevices: 'ليس في هذا المشروع جهاز بعد.',

@@ -86,4 +86,5 @@ export const shared: Strings['shared'] = {
   broken: 'تعطلت هذه الصفحة.',
   brokenWords: 'الخطأ من جهتنا. لم يضع شيء مما حفظته؛ وإعادة تحميل الصفحة تفيد عادة.',
   reload: 'أعد التحميل',
+  labelled: (label, words) => `${label}: ${words}`,
 };

@@ -59,4 +59,7 @@ export const users: Strings['users'] = {
   gateways: (count) => countedInArabic(count, nouns.gateway),
   and: (first, second) => `${first} و${second}`,
   guestWords: 'Guest هو كل من لا يسجّل الدخول. ليس له كلمة مرور ولا يمكن إزالته.',
+  headName: 'اسم المستخدم',
+  headPerson: 'الشخص',
+  headSince: 'أُنشئ الحساب',
 };

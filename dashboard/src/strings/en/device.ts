@@ -203,4 +203,5 @@ export const device = {
   wasCreated: 'The device was created',
   unnamedRule: 'A notification',
   tabs: 'About this device',
+  snippetsKeyMade: 'The device is private: the key that you just made is filled in.',
 };

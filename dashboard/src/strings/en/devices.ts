@@ -30,7 +30,8 @@ export const devices = {
   clearAll: 'Show all devices',
   onMap: 'Map',
   asList: 'List',
-  idMeans: 'What the device calls itself when it pushes. Letters, figures, dashes; it cannot be changed later.',
+  idMeans:
+    'What the device calls itself when it pushes. Letters, figures, dashes; it can be changed later, and the old one goes on for a year.',
   idExample: 'field-3',
   nameMeans: 'What people call it.',
   nameExample: 'Field 3, upper half',
@@ -39,4 +40,5 @@ export const devices = {
   createSubmit: 'Create device',
   created: (name: string) => `${name} is there.`,
   idWrong: 'Letters, figures, dots, dashes and underscores, up to 256, without spaces.',
+  sortBy: (column: string) => `Sort by ${column}`,
 };

@@ -31,7 +31,7 @@ export const gateways = {
   },
   devices: 'Devices',
   devicesCount: (count: number) => counted(count, 'device', 'devices'),
-  noDevices: 'None yet. A device is of this gateway when its gateway_id says so.',
+  noDevices: 'None yet. Make one here, or name this gateway on the page of a device.',
   allDevices: (count: number) => `All ${counted(count, 'device', 'devices')}`,
   lastHeard: 'Last heard',
   refused: 'Refused',
@@ -47,4 +47,5 @@ export const gateways = {
   account: 'Account',
   accountNone: 'none (public devices alone)',
   heartbeatWords: 'A gateway that speaks HTTP says by this that it is there; MQTT says so by itself.',
+  toKeys: 'Make a key',
 };

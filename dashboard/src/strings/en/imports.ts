@@ -167,4 +167,5 @@ export const imports = {
     columns: 'The roles of the columns do not fit the file.',
     skip: 'So many lines cannot be left out.',
   },
+  deviceSuggest: (id: string) => `A device of its own: ${id}`,
 };

@@ -1,4 +1,4 @@
-import { counted } from '../plural.ts';
+import { counted, worded } from '../plural.ts';
 
 export const now = {
   title: 'Now',
@@ -48,10 +48,16 @@ export const now = {
   noDevicesWords: 'What is wrong with your devices will stand here.',
   begin: 'Begin',
   today: 'Today',
-  dayDatapoints: 'datapoints were pushed by you',
-  dayDevices: 'devices were heard',
-  dayFired: 'notifications fired',
-  daySent: 'messages were sent',
+  dayDatapoints: (count: number) =>
+    worded(count, { one: 'datapoint was pushed by you', other: 'datapoints were pushed by you' }),
+  dayDevices: (count: number) => worded(count, { one: 'device was heard', other: 'devices were heard' }),
+  dayFired: (count: number) => worded(count, { one: 'notification fired', other: 'notifications fired' }),
+  daySent: (count: number) => worded(count, { one: 'message was sent', other: 'messages were sent' }),
   dayStored: 'of what you pushed is stored',
   holds: 'Holds now',
+  who: { nobody: 'Nobody on it', me: 'For me' },
+  kinds: { rule: 'Notifications', silence: 'Silent sensors', gateway: 'Gateways', storage: 'Storage' },
+  acknowledgeAll: (count: number) => `Acknowledge these ${count}`,
+  noneFits: 'No alarm fits.',
+  showAll: 'Show all alarms',
 };

@@ -10,4 +10,5 @@ export const places = {
     shown < total
       ? `${counted(shown, 'device', 'devices')} of ${total} with a position`
       : `${counted(shown, 'device', 'devices')} with a position`,
+  showOrHide: 'Show or leave out',
 };

@@ -22,8 +22,6 @@ export const projects = {
   sensors: 'Sensors on the chart',
   chooseSensors: 'Choose sensors',
   chartEmpty: 'No values in this time. Choose other sensors or a longer time.',
-  span: 'How far back',
-  days: (days: number) => (days === 365 ? '1 year' : days === 1 ? '1 day' : `${days} days`),
   holds: (devices: number, gateways: number) =>
     `${counted(devices, 'device', 'devices')}, ${counted(gateways, 'gateway', 'gateways')}`,
   noDevices: 'This project has no device yet.',

@@ -85,4 +85,5 @@ export const shared = {
   broken: 'This page has broken.',
   brokenWords: 'The fault is on our side. Nothing you saved is lost; loading the page again usually helps.',
   reload: 'Load again',
+  labelled: (label: string, words: string) => `${label}: ${words}`,
 };

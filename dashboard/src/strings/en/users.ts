@@ -51,4 +51,7 @@ export const users = {
   gateways: (count: number) => counted(count, 'gateway', 'gateways'),
   and: (first: string, second: string) => `${first} and ${second}`,
   guestWords: 'Guest stands for everybody who does not sign in. It has no password and cannot be removed.',
+  headName: 'Username',
+  headPerson: 'Person',
+  headSince: 'Account made',
 };

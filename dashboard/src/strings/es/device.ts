@@ -205,4 +205,5 @@ export const device: Strings['device'] = {
   wasCreated: 'Se creó el dispositivo',
   unnamedRule: 'Una notificación',
   tabs: 'Sobre este dispositivo',
+  snippetsKeyMade: 'El dispositivo es privado: la clave que acaba de crear está puesta.',
 };

@@ -32,7 +32,7 @@ export const devices: Strings['devices'] = {
   onMap: 'Mapa',
   asList: 'Lista',
   idMeans:
-    'Cómo se llama el dispositivo a sí mismo cuando envía. Letras, cifras, guiones; no se puede cambiar después.',
+    'Cómo se llama el dispositivo a sí mismo cuando envía. Letras, cifras, guiones; se puede cambiar después, y el anterior vale un año más.',
   idExample: 'campo-3',
   nameMeans: 'Cómo lo llaman las personas.',
   nameExample: 'Campo 3, mitad de arriba',
@@ -41,4 +41,5 @@ export const devices: Strings['devices'] = {
   createSubmit: 'Crear dispositivo',
   created: (name) => `${name} está creado.`,
   idWrong: 'Letras, cifras, puntos, guiones y guiones bajos, hasta 256, sin espacios.',
+  sortBy: (column) => `Ordenar por: ${column}`,
 };

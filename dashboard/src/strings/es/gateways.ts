@@ -32,7 +32,7 @@ export const gateways: Strings['gateways'] = {
   },
   devices: 'Dispositivos',
   devicesCount: (count) => countedInSpanish(count, 'dispositivo', 'dispositivos'),
-  noDevices: 'Todavía ninguno. Un dispositivo es de esta pasarela cuando lo dice su gateway_id.',
+  noDevices: 'Todavía ninguno. Cree uno aquí, o nombre esta pasarela en la página de un dispositivo.',
   allDevices: (count) => `Todos: ${countedInSpanish(count, 'dispositivo', 'dispositivos')}`,
   lastHeard: 'Última señal',
   refused: 'Rechazado',
@@ -47,4 +47,5 @@ export const gateways: Strings['gateways'] = {
   account: 'Cuenta',
   accountNone: 'ninguna (solo dispositivos públicos)',
   heartbeatWords: 'Una pasarela que habla HTTP dice con esto que está ahí; MQTT lo dice por sí mismo.',
+  toKeys: 'Crear una clave',
 };

@@ -161,4 +161,5 @@ export const imports: Strings['imports'] = {
     columns: 'Los papeles de las columnas no corresponden al archivo.',
     skip: 'No se pueden omitir tantas líneas.',
   },
+  deviceSuggest: (id) => `Un dispositivo propio: ${id}`,
 };

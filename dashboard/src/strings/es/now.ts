@@ -1,5 +1,5 @@
 import type { Strings } from '../catalogue.ts';
-import { countedInSpanish } from '../plural.ts';
+import { countedInSpanish, wordedInSpanish } from '../plural.ts';
 
 export const now: Strings['now'] = {
   title: 'Ahora',
@@ -49,10 +49,15 @@ export const now: Strings['now'] = {
   noDevicesWords: 'Lo que vaya mal con sus dispositivos estará aquí.',
   begin: 'Empezar',
   today: 'Hoy',
-  dayDatapoints: 'medidas que ha enviado',
-  dayDevices: 'dispositivos con señal',
-  dayFired: 'notificaciones disparadas',
-  daySent: 'mensajes enviados',
+  dayDatapoints: (count) => wordedInSpanish(count, { one: 'medida que ha enviado', other: 'medidas que ha enviado' }),
+  dayDevices: (count) => wordedInSpanish(count, { one: 'dispositivo con señal', other: 'dispositivos con señal' }),
+  dayFired: (count) => wordedInSpanish(count, { one: 'notificación disparada', other: 'notificaciones disparadas' }),
+  daySent: (count) => wordedInSpanish(count, { one: 'mensaje enviado', other: 'mensajes enviados' }),
   dayStored: 'de datos que ha enviado, guardados',
   holds: 'Se cumple ahora',
+  who: { nobody: 'Sin nadie', me: 'Para mí' },
+  kinds: { rule: 'Notificaciones', silence: 'Sensores en silencio', gateway: 'Pasarelas', storage: 'Almacenamiento' },
+  acknowledgeAll: (count) => `Ocuparme de estas ${count}`,
+  noneFits: 'Ninguna alarma coincide.',
+  showAll: 'Ver todas las alarmas',
 };

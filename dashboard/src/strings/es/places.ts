@@ -11,4 +11,5 @@ export const places: Strings['places'] = {
     shown < total
       ? `${countedInSpanish(shown, 'dispositivo', 'dispositivos')} de ${total} con posición`
       : `${countedInSpanish(shown, 'dispositivo', 'dispositivos')} con posición`,
+  showOrHide: 'Mostrar u omitir',
 };

@@ -23,8 +23,6 @@ export const projects: Strings['projects'] = {
   sensors: 'Sensores del gráfico',
   chooseSensors: 'Elegir sensores',
   chartEmpty: 'No hay valores en este tiempo. Elija otros sensores o un tiempo más largo.',
-  span: 'Hasta cuándo atrás',
-  days: (days) => (days === 365 ? '1 año' : countedInSpanish(days, 'día', 'días')),
   holds: (devices, gateways) =>
     `${countedInSpanish(devices, 'dispositivo', 'dispositivos')}, ${countedInSpanish(gateways, 'pasarela', 'pasarelas')}`,
   noDevices: 'Este proyecto no tiene todavía dispositivos.',

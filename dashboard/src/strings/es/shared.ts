@@ -85,4 +85,5 @@ export const shared: Strings['shared'] = {
   broken: 'Esta página se ha roto.',
   brokenWords: 'El fallo es nuestro. Nada de lo que guardó se pierde; volver a cargar la página suele ayudar.',
   reload: 'Cargar de nuevo',
+  labelled: (label, words) => `${label}: ${words}`,
 };

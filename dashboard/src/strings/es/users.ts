@@ -52,4 +52,7 @@ export const users: Strings['users'] = {
   gateways: (count) => countedInSpanish(count, 'pasarela', 'pasarelas'),
   and: (first, second) => `${first} y ${second}`,
   guestWords: 'Guest representa a todos los que no inician sesión. No tiene contraseña y no se puede eliminar.',
+  headName: 'Nombre de usuario',
+  headPerson: 'Persona',
+  headSince: 'Cuenta creada',
 };

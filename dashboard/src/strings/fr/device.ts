@@ -203,4 +203,5 @@ export const device: Strings['device'] = {
   wasCreated: 'L’appareil a été créé',
   unnamedRule: 'Une notification',
   tabs: 'À propos de cet appareil',
+  snippetsKeyMade: 'L’appareil est privé : la clé que vous venez de créer est remplie.',
 };

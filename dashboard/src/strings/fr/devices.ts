@@ -32,7 +32,7 @@ export const devices: Strings['devices'] = {
   onMap: 'Carte',
   asList: 'Liste',
   idMeans:
-    'Le nom que l’appareil se donne quand il envoie. Lettres, chiffres, tirets ; il ne peut pas changer ensuite.',
+    'Le nom que l’appareil se donne quand il envoie. Lettres, chiffres, tirets ; il peut changer ensuite, et l’ancien vaut encore un an.',
   idExample: 'champ-3',
   nameMeans: 'Le nom que les gens lui donnent.',
   nameExample: 'Champ 3, partie haute',
@@ -41,4 +41,5 @@ export const devices: Strings['devices'] = {
   createSubmit: 'Créer l’appareil',
   created: (name) => `${name} est créé.`,
   idWrong: 'Lettres, chiffres, points, tirets et soulignés, jusqu’à 256, sans espaces.',
+  sortBy: (column) => `Trier par : ${column}`,
 };

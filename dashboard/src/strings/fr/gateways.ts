@@ -32,7 +32,7 @@ export const gateways: Strings['gateways'] = {
   },
   devices: 'Appareils',
   devicesCount: (count) => countedInFrench(count, 'appareil', 'appareils'),
-  noDevices: 'Aucun encore. Un appareil est de cette passerelle quand son gateway_id le dit.',
+  noDevices: 'Aucun encore. Créez-en un ici, ou nommez cette passerelle sur la page d’un appareil.',
   allDevices: (count) => `Tous : ${countedInFrench(count, 'appareil', 'appareils')}`,
   lastHeard: 'Dernier signe',
   refused: 'Refusée',
@@ -48,4 +48,5 @@ export const gateways: Strings['gateways'] = {
   account: 'Compte',
   accountNone: 'aucun (appareils publics seulement)',
   heartbeatWords: 'Une passerelle qui parle HTTP dit ainsi qu’elle est là ; MQTT le dit de lui-même.',
+  toKeys: 'Créer une clé',
 };

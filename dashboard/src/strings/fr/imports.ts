@@ -165,4 +165,5 @@ export const imports: Strings['imports'] = {
     columns: 'Les rôles des colonnes ne vont pas avec le fichier.',
     skip: 'Autant de lignes ne peuvent pas être laissées de côté.',
   },
+  deviceSuggest: (id) => `Un appareil à part : ${id}`,
 };

@@ -1,5 +1,5 @@
 import type { Strings } from '../catalogue.ts';
-import { countedInFrench } from '../plural.ts';
+import { countedInFrench, wordedInFrench } from '../plural.ts';
 
 export const now: Strings['now'] = {
   title: 'En ce moment',
@@ -49,10 +49,16 @@ export const now: Strings['now'] = {
   noDevicesWords: 'Ce qui ne va pas avec vos appareils se lira ici.',
   begin: 'Commencer',
   today: 'Aujourd’hui',
-  dayDatapoints: 'mesures que vous avez envoyées',
-  dayDevices: 'appareils entendus',
-  dayFired: 'notifications déclenchées',
-  daySent: 'messages envoyés',
+  dayDatapoints: (count) =>
+    wordedInFrench(count, { one: 'mesure que vous avez envoyée', other: 'mesures que vous avez envoyées' }),
+  dayDevices: (count) => wordedInFrench(count, { one: 'appareil entendu', other: 'appareils entendus' }),
+  dayFired: (count) => wordedInFrench(count, { one: 'notification déclenchée', other: 'notifications déclenchées' }),
+  daySent: (count) => wordedInFrench(count, { one: 'message envoyé', other: 'messages envoyés' }),
   dayStored: 'de données que vous avez envoyées, conservées',
   holds: 'Vrai en ce moment',
+  who: { nobody: 'Sans personne', me: 'Pour moi' },
+  kinds: { rule: 'Notifications', silence: 'Capteurs muets', gateway: 'Passerelles', storage: 'Stockage' },
+  acknowledgeAll: (count) => `M’occuper de ces ${count}`,
+  noneFits: 'Aucune alarme ne correspond.',
+  showAll: 'Voir toutes les alarmes',
 };

@@ -11,4 +11,5 @@ export const places: Strings['places'] = {
     shown < total
       ? `${countedInFrench(shown, 'appareil', 'appareils')} sur ${total} avec une position`
       : `${countedInFrench(shown, 'appareil', 'appareils')} avec une position`,
+  showOrHide: 'Montrer ou laisser de côté',
 };

@@ -23,8 +23,6 @@ export const projects: Strings['projects'] = {
   sensors: 'Capteurs du graphique',
   chooseSensors: 'Choisir des capteurs',
   chartEmpty: 'Pas de valeur dans ce temps. Choisissez d’autres capteurs ou une durée plus longue.',
-  span: 'Jusqu’où remonter',
-  days: (days) => (days === 365 ? '1 an' : days === 1 ? '1 jour' : `${days} jours`),
   holds: (devices, gateways) =>
     `${countedInFrench(devices, 'appareil', 'appareils')}, ${countedInFrench(gateways, 'passerelle', 'passerelles')}`,
   noDevices: 'Ce projet n’a pas encore d’appareil.',

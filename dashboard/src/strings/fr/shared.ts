@@ -87,4 +87,5 @@ export const shared: Strings['shared'] = {
   broken: 'Cette page est en panne.',
   brokenWords: 'La faute est de notre côté. Rien de ce que vous avez enregistré n’est perdu ; rechargez la page.',
   reload: 'Recharger',
+  labelled: (label, words) => `${label}\u00a0: ${words}`,
 };

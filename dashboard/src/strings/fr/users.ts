@@ -55,4 +55,7 @@ export const users: Strings['users'] = {
   and: (first, second) => `${first} et ${second}`,
   guestWords:
     'Guest représente tous ceux qui ne se connectent pas. Il n’a pas de mot de passe et ne peut pas être supprimé.',
+  headName: 'Nom d’utilisateur',
+  headPerson: 'Personne',
+  headSince: 'Compte créé',
 };

@@ -204,4 +204,5 @@ export const device: Strings['device'] = {
   wasCreated: 'O dispositivo foi criado',
   unnamedRule: 'Uma notificação',
   tabs: 'Sobre este dispositivo',
+  snippetsKeyMade: 'O dispositivo é privado: a chave que acabou de criar está preenchida.',
 };

@@ -32,7 +32,7 @@ export const devices: Strings['devices'] = {
   onMap: 'Mapa',
   asList: 'Lista',
   idMeans:
-    'Como o dispositivo se chama a si próprio quando envia. Letras, algarismos, hífenes; não se pode mudar depois.',
+    'Como o dispositivo se chama a si próprio quando envia. Letras, algarismos, hífenes; pode mudar depois, e o antigo vale mais um ano.',
   idExample: 'campo-3',
   nameMeans: 'Como as pessoas lhe chamam.',
   nameExample: 'Campo 3, metade de cima',
@@ -41,4 +41,5 @@ export const devices: Strings['devices'] = {
   createSubmit: 'Criar dispositivo',
   created: (name) => `${name} está criado.`,
   idWrong: 'Letras, algarismos, pontos, hífenes e sublinhados, até 256, sem espaços.',
+  sortBy: (column) => `Ordenar por: ${column}`,
 };

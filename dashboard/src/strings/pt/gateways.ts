@@ -26,7 +26,7 @@ export const gateways: Strings['gateways'] = {
   states: { online: 'ligada', fresh: 'sinal recente', late: 'atrasada', silent: 'calada', never: 'nunca deu sinal' },
   devices: 'Dispositivos',
   devicesCount: (count) => countedInPortuguese(count, 'dispositivo', 'dispositivos'),
-  noDevices: 'Ainda nenhum. Um dispositivo é desta gateway quando o seu gateway_id o diz.',
+  noDevices: 'Ainda nenhum. Crie um aqui, ou nomeie esta gateway na página de um dispositivo.',
   allDevices: (count) => `Todos: ${countedInPortuguese(count, 'dispositivo', 'dispositivos')}`,
   lastHeard: 'Último sinal',
   refused: 'Recusado',
@@ -41,4 +41,5 @@ export const gateways: Strings['gateways'] = {
   account: 'Conta',
   accountNone: 'nenhuma (só dispositivos públicos)',
   heartbeatWords: 'Uma gateway que fala HTTP diz assim que está presente; MQTT di-lo por si.',
+  toKeys: 'Criar uma chave',
 };

@@ -163,4 +163,5 @@ export const imports: Strings['imports'] = {
     columns: 'Os papéis das colunas não correspondem ao ficheiro.',
     skip: 'Não se podem deixar de fora tantas linhas.',
   },
+  deviceSuggest: (id) => `Um dispositivo próprio: ${id}`,
 };

@@ -1,5 +1,5 @@
 import type { Strings } from '../catalogue.ts';
-import { countedInPortuguese } from '../plural.ts';
+import { countedInPortuguese, wordedInPortuguese } from '../plural.ts';
 
 export const now: Strings['now'] = {
   title: 'Agora',
@@ -49,10 +49,15 @@ export const now: Strings['now'] = {
   noDevicesWords: 'O que correr mal com os seus dispositivos estará aqui.',
   begin: 'Começar',
   today: 'Hoje',
-  dayDatapoints: 'medições que enviou',
-  dayDevices: 'dispositivos com sinal',
-  dayFired: 'notificações disparadas',
-  daySent: 'mensagens enviadas',
+  dayDatapoints: (count) => wordedInPortuguese(count, { one: 'medição que enviou', other: 'medições que enviou' }),
+  dayDevices: (count) => wordedInPortuguese(count, { one: 'dispositivo com sinal', other: 'dispositivos com sinal' }),
+  dayFired: (count) => wordedInPortuguese(count, { one: 'notificação disparada', other: 'notificações disparadas' }),
+  daySent: (count) => wordedInPortuguese(count, { one: 'mensagem enviada', other: 'mensagens enviadas' }),
   dayStored: 'de dados que enviou, guardados',
   holds: 'Verifica-se agora',
+  who: { nobody: 'Sem ninguém', me: 'Para mim' },
+  kinds: { rule: 'Notificações', silence: 'Sensores em silêncio', gateway: 'Gateways', storage: 'Armazenamento' },
+  acknowledgeAll: (count) => `Tratar destes ${count}`,
+  noneFits: 'Nenhum alarme corresponde.',
+  showAll: 'Ver todos os alarmes',
 };

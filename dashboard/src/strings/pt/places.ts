@@ -11,4 +11,5 @@ export const places: Strings['places'] = {
     shown < total
       ? `${countedInPortuguese(shown, 'dispositivo', 'dispositivos')} de ${total} com posição`
       : `${countedInPortuguese(shown, 'dispositivo', 'dispositivos')} com posição`,
+  showOrHide: 'Mostrar ou omitir',
 };

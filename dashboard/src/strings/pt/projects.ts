@@ -23,8 +23,6 @@ export const projects: Strings['projects'] = {
   sensors: 'Sensores do gráfico',
   chooseSensors: 'Escolher sensores',
   chartEmpty: 'Não há valores neste tempo. Escolha outros sensores ou um tempo mais longo.',
-  span: 'Até quando atrás',
-  days: (days) => (days === 365 ? '1 ano' : countedInPortuguese(days, 'dia', 'dias')),
   holds: (devices, gateways) =>
     `${countedInPortuguese(devices, 'dispositivo', 'dispositivos')}, ${countedInPortuguese(gateways, 'gateway', 'gateways')}`,
   noDevices: 'Este projeto ainda não tem dispositivos.',

@@ -85,4 +85,5 @@ export const shared: Strings['shared'] = {
   broken: 'Esta página avariou.',
   brokenWords: 'A falha é nossa. Nada do que guardou se perdeu; carregar a página de novo costuma ajudar.',
   reload: 'Carregar de novo',
+  labelled: (label, words) => `${label}: ${words}`,
 };

@@ -52,4 +52,7 @@ export const users: Strings['users'] = {
   gateways: (count) => countedInPortuguese(count, 'gateway', 'gateways'),
   and: (first, second) => `${first} e ${second}`,
   guestWords: 'Guest representa todos os que não iniciam sessão. Não tem palavra-passe e não pode ser eliminado.',
+  headName: 'Nome de utilizador',
+  headPerson: 'Pessoa',
+  headSince: 'Conta criada',
 };

@@ -201,4 +201,5 @@ export const device: Strings['device'] = {
   wasCreated: 'Kifaa kiliundwa',
   unnamedRule: 'Arifa',
   tabs: 'Kuhusu kifaa hiki',
+  snippetsKeyMade: 'Kifaa ni cha faragha: ufunguo uliotengeneza sasa hivi umejazwa.',
 };

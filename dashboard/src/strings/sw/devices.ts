@@ -31,7 +31,8 @@ export const devices: Strings['devices'] = {
   clearAll: 'Onyesha vifaa vyote',
   onMap: 'Ramani',
   asList: 'Orodha',
-  idMeans: 'Jina ambalo kifaa hujiita kinapotuma. Herufi, tarakimu, vistari; haliwezi kubadilishwa baadaye.',
+  idMeans:
+    'Jina ambalo kifaa hujiita kinapotuma. Herufi, tarakimu, vistari; laweza kubadilishwa baadaye, na la zamani litafanya kazi mwaka mmoja zaidi.',
   idExample: 'shamba-3',
   nameMeans: 'Jina ambalo watu hukiita.',
   nameExample: 'Shamba 3, nusu ya juu',
@@ -41,4 +42,5 @@ export const devices: Strings['devices'] = {
   createSubmit: 'Unda kifaa',
   created: (name) => `${name} kimeundwa.`,
   idWrong: 'Herufi, tarakimu, nukta, vistari na mistari ya chini, hadi 256, bila nafasi.',
+  sortBy: (column) => `Panga kwa: ${column}`,
 };

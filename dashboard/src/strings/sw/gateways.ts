@@ -32,7 +32,7 @@ export const gateways: Strings['gateways'] = {
   },
   devices: 'Vifaa',
   devicesCount: (count) => countedInSwahili(count, 'kifaa', 'vifaa'),
-  noDevices: 'Bado hakuna. Kifaa ni cha lango hili gateway_id yake inaposema hivyo.',
+  noDevices: 'Bado hakuna. Unda kimoja hapa, au taja lango hili kwenye ukurasa wa kifaa.',
   allDevices: (count) => `Vyote: ${countedInSwahili(count, 'kifaa', 'vifaa')}`,
   lastHeard: 'Ishara ya mwisho',
   refused: 'Yaliyokataliwa',
@@ -47,4 +47,5 @@ export const gateways: Strings['gateways'] = {
   account: 'Akaunti',
   accountNone: 'hakuna (vifaa vya wote pekee)',
   heartbeatWords: 'Lango linalotumia HTTP husema kwa hili kwamba lipo; MQTT husema lenyewe.',
+  toKeys: 'Tengeneza ufunguo',
 };

@@ -162,4 +162,5 @@ export const imports: Strings['imports'] = {
     columns: 'Majukumu ya safu hayalingani na faili.',
     skip: 'Mistari mingi hivyo haiwezi kuachwa.',
   },
+  deviceSuggest: (id) => `Kifaa chake chenyewe: ${id}`,
 };

@@ -1,5 +1,5 @@
 import type { Strings } from '../catalogue.ts';
-import { countedInSwahili } from '../plural.ts';
+import { countedInSwahili, wordedInSwahili } from '../plural.ts';
 
 export const now: Strings['now'] = {
   title: 'Sasa',
@@ -54,10 +54,15 @@ export const now: Strings['now'] = {
   noDevicesWords: 'Kitakachoharibika kwenye vifaa vyako kitakuwa hapa.',
   begin: 'Anza',
   today: 'Leo',
-  dayDatapoints: 'vipimo ulivyotuma',
-  dayDevices: 'vifaa vilivyosikika',
-  dayFired: 'arifa zilizofyatuka',
-  daySent: 'jumbe zilizotumwa',
+  dayDatapoints: (count) => wordedInSwahili(count, { one: 'kipimo ulichotuma', other: 'vipimo ulivyotuma' }),
+  dayDevices: (count) => wordedInSwahili(count, { one: 'kifaa kilichosikika', other: 'vifaa vilivyosikika' }),
+  dayFired: (count) => wordedInSwahili(count, { one: 'arifa iliyofyatuka', other: 'arifa zilizofyatuka' }),
+  daySent: (count) => wordedInSwahili(count, { one: 'ujumbe uliotumwa', other: 'jumbe zilizotumwa' }),
   dayStored: 'za data uliyotuma zimehifadhiwa',
   holds: 'Ni kweli sasa',
+  who: { nobody: 'Bila mtu', me: 'Zangu' },
+  kinds: { rule: 'Arifa', silence: 'Vihisi vimya', gateway: 'Malango', storage: 'Hifadhi' },
+  acknowledgeAll: (count) => `Nitashughulikia hizi ${count}`,
+  noneFits: 'Hakuna tahadhari inayolingana.',
+  showAll: 'Onyesha tahadhari zote',
 };

@@ -11,4 +11,5 @@ export const places: Strings['places'] = {
     shown < total
       ? `${countedInSwahili(shown, 'kifaa', 'vifaa')} kati ya ${total} vyenye mahali`
       : `${countedInSwahili(shown, 'kifaa chenye mahali:', 'vifaa vyenye mahali:')}`,
+  showOrHide: 'Onyesha au acha',
 };

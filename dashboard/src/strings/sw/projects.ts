@@ -23,8 +23,6 @@ export const projects: Strings['projects'] = {
   sensors: 'Vihisi kwenye chati',
   chooseSensors: 'Chagua vihisi',
   chartEmpty: 'Hakuna thamani katika muda huu. Chagua vihisi vingine au muda mrefu zaidi.',
-  span: 'Nyuma hadi lini',
-  days: (days) => (days === 365 ? 'mwaka 1' : countedInSwahili(days, 'siku', 'siku')),
   holds: (devices, gateways) =>
     `${countedInSwahili(devices, 'kifaa', 'vifaa')}, ${countedInSwahili(gateways, 'lango', 'malango')}`,
   noDevices: 'Mradi huu bado hauna kifaa.',

@@ -85,4 +85,5 @@ export const shared: Strings['shared'] = {
   broken: 'Ukurasa huu umeharibika.',
   brokenWords: 'Kosa ni letu. Hakuna ulichohifadhi kilichopotea; kupakia ukurasa tena kwa kawaida husaidia.',
   reload: 'Pakia tena',
+  labelled: (label, words) => `${label}: ${words}`,
 };

@@ -52,4 +52,7 @@ export const users: Strings['users'] = {
   gateways: (count) => countedInSwahili(count, 'lango', 'malango'),
   and: (first, second) => `${first} na ${second}`,
   guestWords: 'Guest ni kila mtu asiyeingia. Hana nenosiri na hawezi kuondolewa.',
+  headName: 'Jina la mtumiaji',
+  headPerson: 'Mtu',
+  headSince: 'Akaunti ilifunguliwa',
 };

@@ -2,8 +2,6 @@
 // or downsampled for a chart; of one sensor, or of several merged by time. Every read is streamed in bounded steps.
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
-import { loopTurns } from '../../callers/loop-turns.ts';
-import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import type { Sensor, SensorId, SensorKey } from '../../devices/sensor.ts';
@@ -12,7 +10,7 @@ import type { AggregateStep, OpenDownsampling, Series } from '../../ports/series
 import { scope } from '../../scopes.ts';
 import type { Actor } from '../../users/user.ts';
 import { bytesOfColumns, type Columns, datapointsOf, type Slice } from '../columns.ts';
-import { type ArrivedDatapoint, compareTimes, type Datapoint } from '../datapoint.ts';
+import { compareTimes, type Datapoint } from '../datapoint.ts';
 import { type Aggregate, closeBucket, type OpenBucket } from './aggregate.ts';
 import type { BucketRequest } from './buckets.ts';
 import { mergeRuns } from './merge.ts';
@@ -141,29 +139,6 @@ export class History {
     const source = await this.#permitOne(actor, query.selection);
     const budget = new StepBudget({ asker: actor, series: 1 });
     return slicesOf(this.#downsampled(source, query, budget), query);
-  }
-
-  /** The datapoint of each sensor of the devices that was pushed last, calibrated. */
-  latest(actor: Actor, devices: readonly Device[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
-    return this.latestOf(
-      actor,
-      devices.flatMap((device) => [...device.sensors.values()]),
-    );
-  }
-
-  /** Like `latest`, for some sensors. Reads them in pieces, so that other callers have their turns in between. */
-  async latestOf(actor: Actor, sensors: readonly Sensor[]): Promise<Map<SensorKey, ArrivedDatapoint>> {
-    const latest = new Map<SensorKey, ArrivedDatapoint>();
-    for (let from = 0; from < sensors.length; from += limits.latestStepSensors) {
-      if (from > 0) await loopTurns.turn(actor.caller);
-      const step = sensors.slice(from, from + limits.latestStepSensors);
-      for (const [key, point] of await this.#series.latest(step.map((sensor) => sensor.key))) latest.set(key, point);
-    }
-    for (const { key, calibration } of sensors) {
-      const point = calibration && latest.get(key);
-      if (point) latest.set(key, { ...point, value: calibrate(point.value, calibration) });
-    }
-    return latest;
   }
 
   /** Opens a stream of rows for each selected sensor; all share one budget of memory. */

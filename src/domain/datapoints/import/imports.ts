@@ -275,9 +275,19 @@ export class ImportRun {
     permissions.require(actor, device, scope.update | scope.dataCreate);
     assertWords({ name, unit });
     if (this.#options.isDry) return;
-    const words = { ...(name === undefined ? {} : { name }), ...(unit === undefined ? {} : { unit }) };
+    const words = {
+      ...(name === undefined ? {} : { name: withoutUnit(name, unit) }),
+      ...(unit === undefined ? {} : { unit }),
+    };
     await sensors.put(actor, device.id, { id, kindName: 'sensing_device', ...words });
   }
+}
+
+/** `Temp (°C)` of a sensor in °C is called Temp: the unit stands beside it everywhere. */
+function withoutUnit(name: string, unit: string | undefined): string {
+  const end = [`(${unit})`, `[${unit}]`].find((one) => unit !== undefined && name.trimEnd().endsWith(one));
+  const bare = end === undefined ? '' : name.trimEnd().slice(0, -end.length).trimEnd();
+  return bare === '' ? name : bare;
 }
 
 /** @throws Refusal `too-large`: the same bounds as for sensors that are created by a request. */

@@ -12,7 +12,7 @@ import { calibrate } from '../../devices/calibration.ts';
 import type { Device, DeviceId } from '../../devices/device.ts';
 import type { DeviceDirectory } from '../../devices/device-directory.ts';
 import { namedSensorOf } from '../../devices/former-ids/sensors-with-former.ts';
-import type { SensorId } from '../../devices/sensor.ts';
+import type { Sensor, SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Series } from '../../ports/series.ts';
 import { scope } from '../../scopes.ts';
@@ -58,8 +58,8 @@ export interface DryRunReport {
 
 interface SensorDatapoint {
   readonly device: Device;
-  /** The sensor as the rule names it. */
-  readonly name: SensorId;
+  /** The sensor as the rule names it: by several ids where it was renamed. */
+  readonly names: readonly SensorId[];
   readonly point: Datapoint;
 }
 
@@ -115,12 +115,7 @@ export class DryRun {
     devices: readonly Device[],
     { fromMs, toMs }: DryRunQuery,
   ): Promise<{ readonly points: SensorDatapoint[]; readonly isCut: boolean }> {
-    const sensors = devices.flatMap((device) => {
-      return rule.values.flatMap((id) => {
-        const sensor = namedSensorOf(device, id);
-        return sensor === undefined ? [] : [{ device, sensor, name: id }];
-      });
-    });
+    const sensors = devices.flatMap((device) => namedSensors(device, rule.values));
     if (sensors.length > limits.dryRunSensorsMax) {
       const detail = `The notification needs ${sensors.length} sensors; it can be tried on ${limits.dryRunSensorsMax} at once.`;
       throw new Refusal('too-large', detail);
@@ -130,13 +125,13 @@ export class DryRun {
     // One sensor may have all of the oldest datapoints, so each sensor is read up to the bound. Once `max` datapoints
     // are known, later ones cannot be among the oldest, so the next sensors are read only until `untilMs`.
     let untilMs = Number.POSITIVE_INFINITY;
-    for (const { device, sensor, name } of sensors) {
+    for (const { device, sensor, names } of sensors) {
       const until = Math.min(toMs ?? Number.POSITIVE_INFINITY, untilMs);
       const query = { sensor: sensor.key, fromMs, descending: false, limit: max };
       const bounded = { ...query, toMs: until === Number.POSITIVE_INFINITY ? undefined : until };
       const { columns } = await this.#series.range(bounded, { caller });
       if (columns.count === max) untilMs = Math.min(untilMs, columns.at[max - 1] as number);
-      for (const point of datapointsOf(columns)) points.push({ device, name, point });
+      for (const point of datapointsOf(columns)) points.push({ device, names, point });
       if (points.length < 2 * max) continue;
       points = oldest(points, max);
       untilMs = Math.min(untilMs, orderOf((points.at(-1) as SensorDatapoint).point));
@@ -145,6 +140,19 @@ export class DryRun {
     const kept = oldest(points, max).filter(({ point }) => orderOf(point) <= untilMs);
     return { points: kept, isCut: kept.length < points.length || untilMs !== Number.POSITIVE_INFINITY };
   }
+}
+
+/** Each sensor once, with all ids by which it is named. */
+function namedSensors(device: Device, ids: readonly SensorId[]) {
+  const found = new Map<SensorKey, { readonly device: Device; readonly sensor: Sensor; readonly names: SensorId[] }>();
+  for (const id of ids) {
+    const sensor = namedSensorOf(device, id);
+    if (sensor === undefined) continue;
+    const known = found.get(sensor.key);
+    if (known === undefined) found.set(sensor.key, { device, sensor, names: [id] });
+    else known.names.push(id);
+  }
+  return [...found.values()];
 }
 
 function oldest(points: SensorDatapoint[], max: number): SensorDatapoint[] {
@@ -173,12 +181,14 @@ class DryRunState {
     return this.firings.length >= limits.dryRunFiringsMax;
   }
 
-  take({ device, name, point }: SensorDatapoint): void {
+  take({ device, names, point }: SensorDatapoint): void {
     this.#devices.set(device.id, device);
     this.#addFirings(device, applyTime(this.#contextOf(device), orderOf(point)));
-    this.#values.set(`${device.id} ${name}`, point.value);
-    if (!this.#rule.sensors.includes(name)) return;
-    const at = { sensor: name, atMs: orderOf(point), lookup: this.#lookup(device) };
+    for (const name of names) this.#values.set(`${device.id} ${name}`, point.value);
+    const triggering = names.filter((name) => this.#rule.sensors.includes(name));
+    const [sensor] = triggering;
+    if (sensor === undefined) return;
+    const at = { sensor, names: triggering, atMs: orderOf(point), lookup: this.#lookup(device) };
     this.#addFirings(device, applyDatapoint(this.#contextOf(device), at));
   }
 
@@ -196,7 +206,7 @@ class DryRunState {
     return {
       rule: this.#rule,
       ...state,
-      sensors: { has: (name: SensorId) => namedSensorOf(device, name) !== undefined },
+      sensors: { keyOf: (name: SensorId) => namedSensorOf(device, name)?.key },
       mayNotify: !this.isFull,
     };
   }

@@ -11,7 +11,7 @@
 //   sensor has sent.
 // - `recovery_message` is sent once after a firing: when the condition ends (with `hysteresis`: when that expression is
 //   true), or when the silent sensor sends again. It does not count as a firing and is not throttled.
-import type { SensorId } from '../../devices/sensor.ts';
+import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import { holds, type Lookup } from './expression-evaluation.ts';
 import type { Rule } from './rule.ts';
 
@@ -62,8 +62,8 @@ export interface FiringContext {
   readonly memory: RuleDeviceState;
   readonly ruleState: RuleState;
   readonly time: RuleTime;
-  /** The sensors that the device has now; a removed sensor causes no event. */
-  readonly sensors: { readonly has: (id: SensorId) => boolean };
+  /** The sensors that the device has now, by any id; a removed sensor causes no event. */
+  readonly sensors: { readonly keyOf: (id: SensorId) => SensorKey | undefined };
   /** False where the rule may send no message about the device, for lack of permission: no event then. */
   readonly mayNotify: boolean;
 }
@@ -128,7 +128,7 @@ export function applyDatapoint(
 ): readonly FiringEvent[] {
   const of: Evaluation = { ...context, events: [] };
   const { rule, memory, events } = of;
-  if (rule.silenceMs !== undefined) for (const name of names) endSilence(of, name, atMs);
+  if (rule.silenceMs !== undefined) endSilence(of, names, atMs);
   if (rule.expression === undefined) return events;
   // Before the condition, because this datapoint may re-arm the rule and make it fire.
   if (rule.rearm !== undefined && holds(rule.rearm, lookup)) {
@@ -154,10 +154,11 @@ export function applyDatapoint(
 export function applyTime(context: FiringContext, untilMs: number): readonly FiringEvent[] {
   const of: Evaluation = { ...context, events: [] };
   const { memory } = of;
+  joinNames(of);
   for (const due of allDue(of, untilMs)) {
     if (due.isSilence) {
       // A rule may name sensors that a device does not have: these take no memory until they send.
-      if (of.sensors.has(due.sensor)) memory.silent.set(due.sensor, fire(of, due, { isSilence: true }));
+      if (of.sensors.keyOf(due.sensor) !== undefined) memory.silent.set(due.sensor, fire(of, due, { isSilence: true }));
       else memory.lastReceivedMs.delete(due.sensor);
     } else {
       memory.counts = true;
@@ -238,17 +239,40 @@ function* dues({ rule, memory }: Pick<FiringContext, 'rule' | 'memory'>): Genera
 
 /** Adds an event. @returns false and adds nothing where the rule may not notify or the sensor was removed. */
 function addEvent({ mayNotify, sensors, events }: Evaluation, event: FiringEvent): boolean {
-  if (!mayNotify || !sensors.has(event.sensor)) return false;
+  if (!mayNotify || sensors.keyOf(event.sensor) === undefined) return false;
   events.push(event);
   return true;
 }
 
+/**
+ * A rule may name a sensor by several ids, because it was renamed: it is silent by the first of them alone, since it was last heard by
+ * any of them.
+ */
+function joinNames({ memory, sensors }: Evaluation): void {
+  const { lastReceivedMs, silent } = memory;
+  if (lastReceivedMs.size < 2) return;
+  const firstOf = new Map<SensorKey, SensorId>();
+  for (const [name, atMs] of lastReceivedMs) {
+    const key = sensors.keyOf(name as SensorId);
+    const first = key && firstOf.get(key);
+    if (key !== undefined && first === undefined) firstOf.set(key, name as SensorId);
+    if (first === undefined) continue;
+    lastReceivedMs.set(first, Math.max(lastReceivedMs.get(first) ?? 0, atMs));
+    lastReceivedMs.delete(name);
+    const hasFired = silent.get(name);
+    if (hasFired === undefined) continue;
+    silent.set(first, hasFired || silent.get(first) === true);
+    silent.delete(name);
+  }
+}
+
 /** The sensor has sent: it is silent no longer, and the rule recovers if it had fired because of the silence. */
-function endSilence(of: Evaluation, sensor: string, atMs: number): void {
+function endSilence(of: Evaluation, names: readonly string[], atMs: number): void {
   const { memory, rule } = of;
+  const sensor = names.find((name) => memory.lastReceivedMs.has(name)) ?? (names[0] as string);
   memory.lastReceivedMs.set(sensor, atMs);
-  const hasFired = memory.silent.get(sensor) === true;
-  memory.silent.delete(sensor);
+  const hasFired = names.some((name) => memory.silent.get(name) === true);
+  for (const name of names) memory.silent.delete(name);
   if (hasFired && rule.recoveryMessage !== undefined && !isExpired(rule, atMs, of.time)) {
     addEvent(of, { kind: 'recovers', atMs, sensor });
   }

@@ -63,9 +63,9 @@ export class WatchedDevice {
     return this.#bySensor;
   }
 
-  /** Whether rules find a sensor of the device by this id. */
-  has(id: SensorId): boolean {
-    return namedSensorOf(this.device, id) !== undefined;
+  /** The sensor of the device that rules find by this id. */
+  keyOf(id: SensorId): SensorKey | undefined {
+    return namedSensorOf(this.device, id)?.key;
   }
 
   /** Whether this is still up to date; false where the device or its rules have changed. */

@@ -3,34 +3,25 @@
 // results are stored: after a failed step the caller must load the rules again.
 
 import type { ClockWatch } from '../../../base/time/clock-watch.ts';
-import { nextLoopTurn, WorkPieces } from '../../../base/time/next-loop-turn.ts';
-import { limits } from '../../../config/limits.ts';
 import type { Reading } from '../../datapoints/ingest/reading.ts';
 import { calibrate } from '../../devices/calibration.ts';
-import type { Device, DeviceId } from '../../devices/device.ts';
-import type { DeviceDirectory } from '../../devices/device-directory.ts';
-import { namedSensorOf } from '../../devices/former-ids/sensors-with-former.ts';
+import type { Device } from '../../devices/device.ts';
 import type { SensorId, SensorKey } from '../../devices/sensor.ts';
 import type { Permissions } from '../../permissions/permission.ts';
 import type { Fence } from '../../ports/coordination.ts';
-import type { Series } from '../../ports/series.ts';
 import { scope } from '../../scopes.ts';
 import type { Actor } from '../../users/user.ts';
-import type { Users } from '../../users/users.ts';
 import type { MessageBuilder } from '../outbox/message-builder.ts';
 import type { NotificationCounters } from '../outbox/notification-counters.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import {
   applyDatapoint,
   applyTime,
-  beginAnew,
-  beginNoLater,
   type FiringContext,
   type FiringEvent,
   mayFire,
   serializeDeviceState,
 } from '../rules/firing.ts';
-import type { NotificationId } from '../rules/notification.ts';
 import type { Rule } from '../rules/rule.ts';
 import {
   EvaluationStep,
@@ -41,9 +32,9 @@ import {
 } from './evaluation-step.ts';
 import type { RuleAlarms, RuleAlarmTurn } from './rule-alarms.ts';
 import type { RuleEntry } from './rule-entry.ts';
-import type { RuleIndex } from './rule-index.ts';
+import type { RuleLoader } from './rule-loader.ts';
 import type { RuleTimer, RuleTimers } from './rule-timers.ts';
-import { StepLoading } from './step-loading.ts';
+import type { StepLoading } from './step-loading.ts';
 import type { SeenPush } from './watch-queue.ts';
 import type { RecordedFiring, WatchStore } from './watch-store.ts';
 
@@ -57,10 +48,7 @@ interface EvaluateOptions {
 }
 
 export class Evaluator {
-  readonly #index: RuleIndex;
   readonly #watchStore: WatchStore;
-  readonly #series: Pick<Series, 'latest' | 'latestUpTo'>;
-  readonly #directory: DeviceDirectory;
   readonly #permissions: Permissions;
   readonly #messages: MessageBuilder;
   readonly #counters: NotificationCounters;
@@ -71,13 +59,11 @@ export class Evaluator {
   readonly #ruleAlarms: RuleAlarms;
   readonly #onAlarmsChanged: () => void;
   readonly #loading: StepLoading;
+  readonly #rules: RuleLoader;
+
   constructor(parts: {
-    readonly index: RuleIndex;
     readonly watchStore: WatchStore;
-    readonly series: Pick<Series, 'latest' | 'latestUpTo'>;
-    readonly directory: DeviceDirectory;
     readonly permissions: Permissions;
-    readonly users: Users;
     readonly messages: MessageBuilder;
     readonly counters: NotificationCounters;
     readonly clocks: ClockWatch;
@@ -88,11 +74,10 @@ export class Evaluator {
     readonly ruleAlarms: RuleAlarms;
     /** Called when a change of alarms is stored. */
     readonly onAlarmsChanged: () => void;
+    readonly loading: StepLoading;
+    readonly rules: RuleLoader;
   }) {
-    this.#index = parts.index;
     this.#watchStore = parts.watchStore;
-    this.#series = parts.series;
-    this.#directory = parts.directory;
     this.#permissions = parts.permissions;
     this.#messages = parts.messages;
     this.#counters = parts.counters;
@@ -102,12 +87,8 @@ export class Evaluator {
     this.#outbox = parts.outbox;
     this.#ruleAlarms = parts.ruleAlarms;
     this.#onAlarmsChanged = parts.onAlarmsChanged;
-    this.#loading = new StepLoading(parts);
-  }
-
-  /** Drops the last values: call when rules need other sensors, or the position has changed. */
-  forgetValues(): void {
-    this.#loading.forgetValues();
+    this.#loading = parts.loading;
+    this.#rules = parts.rules;
   }
 
   /** Drops the last value of a sensor whose datapoints were removed or corrected. */
@@ -187,86 +168,6 @@ export class Evaluator {
     step.releaseValues();
     if (step.hasResults) await this.#record(step, upToSeq);
     for (const { entry, device } of due) this.#timers.arrange(entry, device);
-  }
-
-  /**
-   * Arranges the timers of a rule with `for` or `silence` when it is loaded. Silence counts from the last datapoint.
-   */
-  async prepare(entry: RuleEntry): Promise<void> {
-    if (!entry.record.hasTimes) return;
-    const pieces = new WorkPieces(limits.pieceMsMax);
-    for (const id of entry.rule.devices) {
-      await this.#loadLastReceived(entry, id);
-      beginNoLater(entry.memoryOf(id), this.#clock.now());
-      this.#timers.arrange(entry, id);
-      if (pieces.isOver) await pieces.next();
-    }
-  }
-
-  /**
-   * The wall clock is trusted again: `for` and `silence` are measured anew, because the time that they have lasted is not
-   * known. Without this a jump ahead would make all of them due, and a jump back none for as long.
-   */
-  async restartTimes(): Promise<void> {
-    const pieces = new WorkPieces(limits.pieceMsMax);
-    const nowMs = this.#clock.now();
-    for (const entry of [...this.#index.entries()].filter(({ record }) => record.hasTimes)) {
-      for (const id of entry.rule.devices) {
-        beginAnew(entry.memoryOf(id), nowMs);
-        this.#timers.arrange(entry, id);
-      }
-      if (pieces.isOver) await pieces.next();
-    }
-    this.#timers.isHeld = this.#clock.isInDoubt;
-  }
-
-  /** Loads a rule again that was changed or removed. */
-  async refresh(id: NotificationId): Promise<void> {
-    const before = this.#index.find(id);
-    const rule = await this.#watchStore.findRule(id);
-    if (before !== undefined) this.#ruleAlarms.forgetRule(before.record.key);
-    if (rule === undefined) this.#index.remove(id);
-    else await this.prepare(this.#index.add(rule));
-    if (rule !== undefined) await this.#ruleAlarms.load([rule.key]);
-    this.forgetValues();
-    if (before !== undefined) this.#onAlarmsChanged();
-  }
-
-  /** Loads which alarms of rules are open. */
-  loadAlarms(): Promise<void> {
-    return this.#ruleAlarms.load();
-  }
-
-  /** The same for many, in steps. */
-  async refreshAll(ids: readonly NotificationId[]): Promise<void> {
-    for (let from = 0; from < ids.length; from += limits.watchLoadStep) {
-      const step = ids.slice(from, from + limits.watchLoadStep);
-      const found = new Map((await this.#watchStore.findRules(step)).map((rule) => [rule.id, rule]));
-      for (const id of step) {
-        const before = this.#index.find(id);
-        if (before !== undefined) this.#ruleAlarms.forgetRule(before.record.key);
-        if (!found.has(id)) this.#index.remove(id);
-      }
-      for (const rule of found.values()) await this.prepare(this.#index.add(rule));
-      await this.#ruleAlarms.load(Array.from(found.values(), ({ key }) => key));
-      await nextLoopTurn();
-    }
-    this.forgetValues();
-  }
-
-  /** Loads when the sensors of a rule with `silence` last sent a datapoint. */
-  async #loadLastReceived(entry: RuleEntry, id: DeviceId): Promise<void> {
-    const { silenceMs, sensors } = entry.rule;
-    if (silenceMs === undefined) return;
-    const device = await this.#directory.find(id);
-    const keyOf = (sensor: SensorId) => (device === undefined ? undefined : namedSensorOf(device, sensor)?.key);
-    const keys = sensors.flatMap((sensor) => keyOf(sensor) ?? []);
-    const latest = await this.#series.latest(keys);
-    const memory = entry.memoryOf(id);
-    for (const sensor of sensors) {
-      const receivedMs = latest.get(keyOf(sensor) ?? -1)?.receivedMs ?? 0;
-      memory.lastReceivedMs.set(sensor, Math.max(entry.record.watchedSinceMs, receivedMs));
-    }
   }
 
   /**
@@ -421,7 +322,7 @@ export class Evaluator {
     for (const { entry, firing } of firings) {
       if (!unrecorded.has(firing)) this.#count(firing);
       // The rule was changed or removed while it was evaluated, for example with its author. Loaded once for all firings.
-      else if (!entry.isGone) await this.refresh(entry.record.id);
+      else if (!entry.isGone) await this.#rules.refresh(entry.record.id);
     }
     const queued = firings.flatMap(({ firing }) => firing.messages.filter(({ state }) => state === 'queued'));
     if (queued.length > 0) this.#outbox.wakeFor(new Set(queued.map(({ channel }) => channel)));
@@ -442,4 +343,4 @@ export class Evaluator {
   }
 }
 
-const none: ReadonlySet<SensorId> = new Set();
+const none = { keyOf: () => undefined } as const;

@@ -22,7 +22,7 @@ import type { RuleChanges, RuleWeight, SeqSource } from '../rules/rule-changes.t
 import type { Evaluator } from './evaluator.ts';
 import { pushesOf } from './logged-pushes.ts';
 import type { RuleIndex } from './rule-index.ts';
-import { loadRules } from './rule-loading.ts';
+import type { RuleLoader } from './rule-loader.ts';
 import type { RuleTimers } from './rule-timers.ts';
 import { WatchLoop } from './watch-loop.ts';
 import { WatchProgress } from './watch-progress.ts';
@@ -34,6 +34,7 @@ export class Watcher implements RuleChanges {
   readonly #commitLog: CommitLog;
   readonly #watchStore: WatchStore;
   readonly #evaluator: Evaluator;
+  readonly #rules: RuleLoader;
   readonly #index: RuleIndex;
   readonly #clock: Pick<ClockWatch, 'elapsedMs' | 'isInDoubt'>;
   readonly #log: Log;
@@ -52,6 +53,7 @@ export class Watcher implements RuleChanges {
     readonly coordination: Coordination;
     readonly watchStore: WatchStore;
     readonly evaluator: Evaluator;
+    readonly rules: RuleLoader;
     readonly index: RuleIndex;
     readonly timers: RuleTimers;
     readonly clocks: Pick<ClockWatch, 'elapsedMs' | 'isInDoubt'>;
@@ -65,6 +67,7 @@ export class Watcher implements RuleChanges {
     this.#progress = new WatchProgress(parts.commitLog);
     this.#watchStore = parts.watchStore;
     this.#evaluator = parts.evaluator;
+    this.#rules = parts.rules;
     this.#index = parts.index;
     this.#clock = parts.clocks;
     this.#timers = parts.timers;
@@ -167,7 +170,7 @@ export class Watcher implements RuleChanges {
   async #reload(devices: readonly DeviceId[], others: readonly NotificationId[]): Promise<void> {
     const watching = devices.flatMap((device) => this.#index.listWatching(device));
     try {
-      await this.#evaluator.refreshAll([...new Set([...watching, ...others])]);
+      await this.#rules.refreshAll([...new Set([...watching, ...others])]);
     } catch (error) {
       await this.#noteFailure(error);
       await this.#discardUnstored();
@@ -190,7 +193,7 @@ export class Watcher implements RuleChanges {
       return;
     }
     const restart = async () => {
-      if (this.#timers.isHeld) await this.#evaluator.restartTimes();
+      if (this.#timers.isHeld) await this.#rules.restartTimes();
     };
     this.#loop.exclusively(restart).then(
       () => this.#loop.wake(),
@@ -361,11 +364,11 @@ export class Watcher implements RuleChanges {
   }
 
   #load(): Promise<void> {
-    return loadRules({ watchStore: this.#watchStore, index: this.#index, evaluator: this.#evaluator });
+    return this.#rules.loadAll();
   }
 
   async #refresh(id: NotificationId): Promise<void> {
-    await this.#evaluator.refresh(id);
+    await this.#rules.refresh(id);
     // Pushes of sensors that only the changed rule concerns are not in the queue: they are read from the log.
     if (!this.#progress.isQueueEmpty) this.#progress.fallBehind();
   }

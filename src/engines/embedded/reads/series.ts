@@ -36,6 +36,7 @@ interface Row {
 export class SqliteSeries extends StepwiseSeries implements Series {
   readonly #head: Head;
   readonly #latest: StatementSync;
+  readonly #latestTimes: StatementSync;
   readonly #series: SeriesReader;
   readonly #retention: Pick<Series, 'oldest' | 'removeBefore'>;
   readonly #edits: Pick<Series, 'remove' | 'correct'>;
@@ -56,6 +57,7 @@ export class SqliteSeries extends StepwiseSeries implements Series {
     this.#retention = parts.retention;
     this.#edits = parts.edits;
     this.#series = new SeriesReader(new ChunkReader(reader, { decodedBytesMax: limits.decodedBytesShortReads }));
+    this.#latestTimes = reader.prepare(latestTimesSql);
     this.#latest = reader.prepare('SELECT seq, at, stamped, received, value FROM latest WHERE sensor = ?');
   }
 
@@ -70,6 +72,14 @@ export class SqliteSeries extends StepwiseSeries implements Series {
   protected readLatest(sensor: SensorKey): ArrivedDatapoint | undefined {
     const row = this.#latest.get(sensor) as Row | undefined;
     return row && toDatapoint(row);
+  }
+
+  protected readLatestTimes(sensors: readonly SensorKey[]): Map<SensorKey, number> {
+    const rows = this.#latestTimes.all(JSON.stringify(sensors)) as unknown as {
+      sensor: SensorKey;
+      last: number | null;
+    }[];
+    return new Map(rows.flatMap(({ sensor, last }) => (last === null ? [] : [[sensor, last] as const])));
   }
 
   async count(range: SeriesRange, max: number): Promise<number> {
@@ -101,6 +111,11 @@ export class SqliteSeries extends StepwiseSeries implements Series {
     return this.#retention.oldest(sensors);
   }
 }
+
+/** Chunks of a sensor do not overlap: the one that begins last ends last. */
+const latestTimesSql = `SELECT one.value AS sensor,
+    (SELECT last FROM chunk WHERE chunk.sensor = one.value ORDER BY first DESC, last DESC LIMIT 1) AS last
+  FROM json_each(?) AS one`;
 
 function toDatapoint(row: Row): ArrivedDatapoint {
   const timestampMs = row.stamped === 1 ? row.at : undefined;

@@ -69,6 +69,11 @@ export class PostgresSeries extends StepwiseSeries implements Series {
     return row && toDatapoint(row);
   }
 
+  protected async readLatestTimes(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>> {
+    const rows = await this.#parts.database.query<{ sensor: number; at: number | null }>(latestTimesSql, [sensors]);
+    return new Map(rows.flatMap(({ sensor, at }) => (at === null ? [] : [[sensor as SensorKey, at] as const])));
+  }
+
   count(range: SeriesRange, max: number): Promise<number> {
     return this.#steps.count(range, this.partFor(wholeRange(range)).part, max);
   }
@@ -114,6 +119,10 @@ export class PostgresSeries extends StepwiseSeries implements Series {
 
 const latestSql = `SELECT sensor, position, at, stamped, received, number, text FROM series
   WHERE sensor = ANY(CAST($1 AS bigint[])) AND at IS NOT NULL`;
+/** Chunks of a sensor do not overlap: the one that begins last ends last. */
+const latestTimesSql = `SELECT sensor,
+    (SELECT last FROM chunk WHERE chunk.sensor = one.sensor ORDER BY first DESC, last DESC LIMIT 1) AS at
+  FROM unnest(CAST($1 AS bigint[])) AS one(sensor)`;
 const oldestSql = `SELECT sensor, least((SELECT min(first) FROM chunk WHERE chunk.sensor = one.sensor),
     (SELECT min(last) FROM damaged_chunk WHERE damaged_chunk.sensor = one.sensor)) AS at
   FROM unnest(CAST($1 AS bigint[])) AS one(sensor)`;

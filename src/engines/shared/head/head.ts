@@ -229,6 +229,11 @@ export class Head {
     return seq > this.#sealedSeq ? this.#pointAt(seq) : undefined;
   }
 
+  /** A time after which the head has no datapoint of the sensor; undefined where it has none of it. */
+  latestTimeOf(sensor: SensorKey): number | undefined {
+    return this.#lastOf.get(sensor) > this.#sealedSeq ? this.#latest.get(sensor) : undefined;
+  }
+
   /** The datapoint with the highest seq not above this one. */
   latestUpTo(sensor: SensorKey, seq: number): ArrivedDatapoint | undefined {
     for (let [one, back] = [this.#lastOf.get(sensor), 1]; back > 0 && one > this.#sealedSeq; one -= back) {

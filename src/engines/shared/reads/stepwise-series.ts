@@ -45,6 +45,8 @@ export abstract class StepwiseSeries {
 
   protected abstract readRange(query: RangeQuery, part: HeadPart): Awaitable<RangeStep>;
   protected abstract readText(query: TextQuery, part: HeadPart): Awaitable<TextStep>;
+  /** The time of the latest sealed datapoint of each sensor that has one, in one query. */
+  protected abstract readLatestTimes(sensors: readonly SensorKey[]): Awaitable<Map<SensorKey, number>>;
   /** The last sealed datapoint of the sensor. */
   protected abstract readLatest(sensor: SensorKey): Awaitable<ArrivedDatapoint | undefined>;
 
@@ -110,6 +112,17 @@ export abstract class StepwiseSeries {
         found = { ...point, seq };
     }
     return found;
+  }
+
+  async latestTimes(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>> {
+    // The head first: what is sealed meanwhile is found in both.
+    const logged = sensors.map((sensor) => this.#head.latestTimeOf(sensor));
+    const times = await this.readLatestTimes(sensors);
+    for (const [index, sensor] of sensors.entries()) {
+      const [inHead, inChunks] = [logged[index], times.get(sensor)];
+      if (inHead !== undefined && inHead > (inChunks ?? Number.NEGATIVE_INFINITY)) times.set(sensor, inHead);
+    }
+    return times;
   }
 
   /** The part of the head that a read may need. */

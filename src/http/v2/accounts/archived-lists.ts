@@ -11,6 +11,7 @@ import {
   toSettingRecord,
 } from '../../schemas/records.ts';
 import type { Services } from '../../services.ts';
+import { toAlarmRecord } from '../alarms.ts';
 import { toReceivedRecord } from '../datapoints/received.ts';
 import { toNotificationRecord } from '../notifications.ts';
 import { toDeviceShare, toRecordShare } from '../permissions.ts';
@@ -42,6 +43,7 @@ export function archivedLists(
     { name: 'gateways', steps: single(services.gateways.listOwn(actor), toGatewayRecord) },
     { name: 'projects', steps: single(services.projects.listOwn(actor), toProjectRecord) },
     { name: 'rules', steps: rulesOf(actor, services) },
+    { name: 'alarms', steps: alarmsOf(actor, services) },
     { name: 'messages', steps: messagesOf(actor, services) },
     { name: 'shares-by-me', steps: sharesOf(actor, services, 'by-me') },
     { name: 'shares-with-me', steps: sharesOf(actor, services, 'with-me') },
@@ -56,10 +58,10 @@ export function archivedLists(
   ];
 }
 
-async function* devicesOf(actor: Actor, { devices, history }: Services): Steps {
+async function* devicesOf(actor: Actor, { devices, lastValues }: Services): Steps {
   for await (const step of devices.listOwn(actor)) {
-    const latest = await history.latest(actor, step);
-    yield step.map((device) => toDeviceRecord(device, devices.scopesOf(actor, device), latest));
+    const last = await lastValues.of(actor, step);
+    yield step.map((device) => toDeviceRecord(device, devices.scopesOf(actor, device), last));
   }
 }
 
@@ -87,6 +89,10 @@ async function* rulesOf(actor: Actor, { notifications }: Services): Steps {
   const { steps } = await notifications.list(actor, { limit: Number.MAX_SAFE_INTEGER, offset: 0 });
   for await (const step of steps)
     yield step.map((rule) => toNotificationRecord(rule, { isExpired: notifications.isExpired(rule) }));
+}
+
+async function* alarmsOf(actor: Actor, { alarms }: Services): Steps {
+  for await (const step of alarms.listOwn(actor)) yield step.map(toAlarmRecord);
 }
 
 async function* messagesOf(actor: Actor, { messages }: Services): Steps {

@@ -30,7 +30,7 @@ export function registerExport(app: TypedApp, services: Services): void {
         operationId: 'exportOwnData',
         summary: 'Download everything you have',
         description:
-          'A ZIP archive that is made while it is sent: your profile, devices with sensors and actuators, settings of actuators, gateways, projects, rules, messages, shares, sessions and the names of your API keys as JSON, and all datapoints of your devices as CSV, a file for each device (`device_id,sensor_id,timestamp,date_received,value`, as they were stored, without calibration). An archive that was cut off has no list of files and cannot be opened. It ends when you change your password or end the session. For a token got with username and password; one at a time.',
+          'A ZIP archive that is made while it is sent: your profile, devices with sensors and actuators, settings of actuators, gateways, projects, rules, alarms, messages, shares, sessions and the names of your API keys as JSON, and all datapoints of your devices as CSV, a file for each device (`device_id,sensor_id,timestamp,date_received,value`, as they were stored, without calibration). An archive that was cut off has no list of files and cannot be opened. It ends when you change your password or end the session. For a token got with username and password; one at a time.',
         response: {
           200: {
             description: 'The archive.',

@@ -100,7 +100,7 @@ async function devicesOf(
 }
 
 async function* latestRows(
-  { devices, history }: Services,
+  { devices, lastValues }: Services,
   actor: Actor,
   asked: { readonly steps: AsyncGenerator<readonly Device[]>; readonly sensors: ReadonlySet<string> | undefined },
 ): AsyncGenerator<SensorRow<Datapoint>[]> {
@@ -111,12 +111,13 @@ async function* latestRows(
         .filter(({ id }) => asked.sensors === undefined || asked.sensors.has(id))
         .map((sensor) => ({ device, sensor })),
     );
-    const latest = await history.latestOf(
+    const { pushed } = await lastValues.ofSensors(
       actor,
       wanted.map(({ sensor }) => sensor),
+      { readsMax: 0 },
     );
     yield wanted.flatMap(({ device, sensor }) => {
-      const row = latest.get(sensor.key);
+      const row = pushed.get(sensor.key);
       return row === undefined ? [] : [{ device: device.id, sensor: sensor.id, row }];
     });
   }

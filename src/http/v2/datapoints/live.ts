@@ -2,7 +2,7 @@
 // Authorization header as everywhere, so pages read private devices by fetch; EventSource cannot send the header and
 // reads public ones as guest.
 import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { limits } from '../../../config/limits.ts';
 import type { LiveEvent, ResumePoint } from '../../../domain/live/live-event.ts';
@@ -10,6 +10,7 @@ import { nothing, unlessStalled } from '../../lists/row-streams.ts';
 import { DeviceParams } from '../../schemas/device-schemas.ts';
 import { toDatapointRecord } from '../../schemas/records.ts';
 import { boundedText } from '../../schemas/text-bounds.ts';
+import { encodeEvents, eventTexts, setEventHeaders } from '../../server/event-streams.ts';
 import { overload, refusals, type TypedApp, tooManyStreams } from '../../server/routes.ts';
 import type { Services } from '../../services.ts';
 
@@ -60,7 +61,7 @@ export function registerLive(app: TypedApp, { live }: Services): void {
     async (request, reply) => {
       const { device } = request.params;
       const actorNow = () => request.actorNow();
-      setHeaders(reply as never);
+      setEventHeaders(reply as never);
       if (request.method === 'HEAD') {
         await live.permit({ device, actorNow });
         return reply.send(nothing() as never);
@@ -81,23 +82,22 @@ export function registerLive(app: TypedApp, { live }: Services): void {
         leave();
       });
       if (reply.raw.destroyed || socket.readableEnded) leave();
-      const chunks = unlessStalled(text(stream.events(), device), reply as never, {
-        stallMs: limits.liveStallMs,
-        // Live streams have a budget of their own.
-        reservation: undefined,
-      });
+      const chunks = unlessStalled(
+        encodeEvents(
+          request as never,
+          reply as never,
+          eventTexts(stream.events(), (event) => eventText(event, device)),
+        ),
+        reply as never,
+        {
+          stallMs: limits.liveStallMs,
+          // Live streams have a budget of their own.
+          reservation: undefined,
+        },
+      );
       return reply.send(Readable.from(chunks, { objectMode: false }) as never);
     },
   );
-}
-
-function setHeaders(reply: FastifyReply): void {
-  reply
-    .type('text/event-stream; charset=utf-8')
-    .header('cache-control', 'no-store')
-    // Tells proxies not to buffer events.
-    .header('x-accel-buffering', 'no')
-    .serializer(String);
 }
 
 /** An id of another form is no position. Ids of earlier releases lack the time of receiving. */
@@ -106,13 +106,6 @@ function lastHad(request: FastifyRequest): ResumePoint | undefined {
   const [, seq, receivedMs] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(id) ?? [];
   if (seq === undefined) return undefined;
   return { seq: Number(seq), receivedMs: receivedMs === undefined ? undefined : Number(receivedMs) };
-}
-
-async function* text(steps: AsyncGenerator<LiveEvent[]>, device: string): AsyncGenerator<string> {
-  yield 'retry: 3000\n\n';
-  for await (const events of steps) {
-    yield events.length === 0 ? ':\n\n' : events.map((event) => eventText(event, device)).join('');
-  }
 }
 
 function eventText(event: LiveEvent, device: string): string {

@@ -3,6 +3,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { api, call, type Device, type Schemas } from '../../../api/client.ts';
+import { currentOf } from '../../../api/current-value.ts';
 import { heardAt } from '../../../api/devices.ts';
 import { filterValue } from '../../../api/filter-value.ts';
 import { keys } from '../../../api/query-keys.ts';
@@ -53,16 +54,13 @@ export function useActivity({ device, rights, settings }: ActivityParts): Activi
   });
   const nameOf = (id: string) => device.actuators.find((one) => one.id === id)?.name || id;
   const list: Happening[] = [
-    ...device.sensors.flatMap(({ id, name, unit = '', last_value: last }) =>
-      last === undefined
-        ? []
-        : [
-            {
-              ...{ id: `value ${id}`, atMs: heardAt(last), icon: 'sensor' as const },
-              title: words.hadValue(name || id, `${formatValue(last.value, tag)} ${unit}`.trim()),
-            },
-          ],
-    ),
+    ...device.sensors.flatMap((sensor) => {
+      const { id, name, unit = '' } = sensor;
+      const last = currentOf(sensor);
+      if (last === undefined) return [];
+      const title = words.hadValue(name || id, `${formatValue(last.value, tag)} ${unit}`.trim());
+      return [{ id: `value ${id}`, atMs: heardAt(last), icon: 'sensor' as const, title }];
+    }),
     ...settings.map(({ actuator, value, atMs }) => ({
       ...{ id: `setting ${actuator} ${atMs}`, atMs, icon: 'tune' as const },
       title: words.wasSet(

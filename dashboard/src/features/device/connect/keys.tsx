@@ -2,7 +2,7 @@
 import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, call } from '../../../api/client.ts';
+import { api, call, type Device } from '../../../api/client.ts';
 import { keys } from '../../../api/query-keys.ts';
 import { serverNow } from '../../../api/server-time.ts';
 import { limits } from '../../../limits.ts';
@@ -23,11 +23,17 @@ const mayScopes = {
   all: undefined,
 } as const;
 
-export function Keys({ device }: { readonly device: string }) {
+interface KeysProps {
+  readonly device: Device;
+  /** The key that was just made: it is shown this once, while the page is open. */
+  readonly made: string | undefined;
+  readonly onMade: (key: string) => void;
+}
+
+export function Keys({ device: { id: device, name: title }, made, onMade }: KeysProps) {
   const { tag, strings } = useLocale();
   const words = strings.device;
   const queries = useQueryClient();
-  const [made, setMade] = useState<string>();
   const [revoked, setRevoked] = useState<{ readonly id: string; readonly name: string }>();
   const { data, error } = useQuery({ queryKey: keys.apiKeys, queryFn: () => call(api.GET('/api/v2/auth/keys')) });
   const own = data?.filter(({ devices }) => devices?.includes(device));
@@ -42,7 +48,7 @@ export function Keys({ device }: { readonly device: string }) {
         {words.keysWords}
       </Text>
       {/* Above the list, which comes later and grows. */}
-      <MakeKey device={device} onMade={setMade} />
+      <MakeKey device={device} title={title || device} onMade={onMade} />
       {error !== null && <ProblemNotice error={error} />}
       {made !== undefined && (
         <div role="status" className={classes.made}>
@@ -84,11 +90,18 @@ export function Keys({ device }: { readonly device: string }) {
   );
 }
 
-function MakeKey({ device, onMade }: { readonly device: string; readonly onMade: (key: string) => void }) {
+interface MakeKeyProps {
+  readonly device: string;
+  /** What it is called at first. */
+  readonly title: string;
+  readonly onMade: (key: string) => void;
+}
+
+function MakeKey({ device, title, onMade }: MakeKeyProps) {
   const { device: words } = useStrings();
   const queries = useQueryClient();
   const form = useForm({
-    initial: { name: '', may: 'push' as keyof typeof mayScopes, expires: '' },
+    initial: { name: title, may: 'push' as keyof typeof mayScopes, expires: '' },
     check: ({ name }) => (name.trim() === '' ? { name: words.keyNameNeeded } : {}),
     submit: async ({ name, may, expires }) => {
       const scopes = mayScopes[may];

@@ -19,6 +19,8 @@ interface QrLabelProps {
 const lineHeight = 3;
 /** Characters of a line: what is longer is cut, as a label has no room for it. */
 const lineChars = 30;
+/** Pixels of the picture that is saved: 80 mm at 300 dots an inch. */
+const pictureWidth = 945;
 
 export function QrLabel({ text, name, id }: QrLabelProps) {
   const { device: words } = useStrings();
@@ -29,9 +31,11 @@ export function QrLabel({ text, name, id }: QrLabelProps) {
     return { size: code.size, path: squares.join('') };
   }, [text]);
   const lines = name === id ? [id] : [name, id];
-  const save = () => {
-    const file = new XMLSerializer().serializeToString(label.current as SVGSVGElement);
-    saveFile(new Blob([file], { type: 'image/svg+xml' }), `${id}.svg`);
+  const height = size + lines.length * lineHeight;
+  const picture = { width: pictureWidth, height: Math.round((pictureWidth * height) / size) };
+  const save = async () => {
+    const drawing = new XMLSerializer().serializeToString(label.current as SVGSVGElement);
+    saveFile(await pictureOf(drawing, picture), `${id}.png`);
   };
   return (
     <>
@@ -39,7 +43,8 @@ export function QrLabel({ text, name, id }: QrLabelProps) {
         ref={label}
         xmlns="http://www.w3.org/2000/svg"
         className={classes.label}
-        viewBox={`0 0 ${size} ${size + lines.length * lineHeight}`}
+        {...picture}
+        viewBox={`0 0 ${size} ${height}`}
         role="img"
         aria-label={words.qrLabel(text)}
       >
@@ -64,7 +69,7 @@ export function QrLabel({ text, name, id }: QrLabelProps) {
         {text}
       </Text>
       <Group justify="center" mt="md">
-        <Button variant="default" leftSection={<Icon name="download" size={16} />} onClick={save}>
+        <Button variant="default" leftSection={<Icon name="download" size={16} />} onClick={() => void save()}>
           {words.qrSave}
         </Button>
         <Button variant="default" onClick={printLabel}>
@@ -73,6 +78,22 @@ export function QrLabel({ text, name, id }: QrLabelProps) {
       </Group>
     </>
   );
+}
+
+/** As the programs of label printers and phones take it. */
+async function pictureOf(drawing: string, size: { readonly width: number; readonly height: number }): Promise<Blob> {
+  const image = new Image();
+  image.src = URL.createObjectURL(new Blob([drawing], { type: 'image/svg+xml' }));
+  try {
+    await image.decode();
+    const canvas = Object.assign(document.createElement('canvas'), size);
+    canvas.getContext('2d')?.drawImage(image, 0, 0, size.width, size.height);
+    return await new Promise((resolve, reject) => {
+      canvas.toBlob((blob) => (blob === null ? reject(new Error('no picture')) : resolve(blob)), 'image/png');
+    });
+  } finally {
+    URL.revokeObjectURL(image.src);
+  }
 }
 
 /** Prints the label alone (qr-label.module.css). */

@@ -15,9 +15,11 @@ import classes from './snippets.module.css';
 export interface SnippetsProps {
   readonly device: Device;
   readonly arrived: LiveDatapoint | undefined;
+  /** The key that was just made, which goes into the lines. */
+  readonly madeKey: string | undefined;
 }
 
-export function Snippets({ device, arrived }: SnippetsProps) {
+export function Snippets({ device, arrived, madeKey }: SnippetsProps) {
   const { tag, strings } = useLocale();
   const words = strings.device;
   const { data: facts } = useQuery(factsQuery);
@@ -32,11 +34,12 @@ export function Snippets({ device, arrived }: SnippetsProps) {
     origin: originFor(facts),
     mqttOptions: door?.options ?? '',
     ...{ device: device.id, sensor, needsKey: !isOpen },
-  });
+  }).replaceAll('DUNDUN_KEY', madeKey ?? 'DUNDUN_KEY');
+  const keyWords = madeKey === undefined ? words.snippetsKey : words.snippetsKeyMade;
   return (
     <>
       <Text c="dimmed" fz="sm" mb="sm">
-        {words.snippetsWords} {isOpen ? words.snippetsOpen : words.snippetsKey}
+        {words.snippetsWords} {isOpen ? words.snippetsOpen : keyWords}
       </Text>
       <Group gap="sm" mb="sm">
         <div className={classes.languages}>

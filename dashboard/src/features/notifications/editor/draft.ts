@@ -31,14 +31,21 @@ export interface Draft {
   readonly expires: string | undefined;
 }
 
-export function newDraft(given: { device?: string | undefined; sensor?: string | undefined; me: string }): Draft {
-  const { device, sensor = '', me } = given;
+interface Given {
+  readonly device?: string | undefined;
+  readonly sensor?: string | undefined;
+  readonly me: string;
+  /** By which messages go at first. */
+  readonly channel: string;
+}
+
+export function newDraft({ device, sensor = '', me, channel }: Given): Draft {
   const clauses: Clauses = { join: 'and', list: [{ sensor, operator: '<', value: '', upper: '' }] };
   return {
     ...{ description: '', devices: device === undefined ? [] : [device], expression: '', clauses },
     ...{ sensors: [], beside: [], forS: undefined, silenceS: undefined, hysteresis: undefined, kind: 'message' },
-    ...{ usernames: me === 'guest' ? [] : [me], channels: [me === 'guest' ? 'none' : 'email'] },
-    ...{ message: sensor === '' ? '' : `{id}: {${sensor}}`, recoveryMessage: undefined },
+    ...{ usernames: me === 'guest' ? [] : [me], channels: [channel] },
+    ...{ message: '{device}: {value} {unit}', recoveryMessage: undefined },
     ...{ actuatorDevice: device ?? '', actuator: '', actuatorValue: 'true' },
     ...{ throttlingS: 3_600, expires: undefined },
   };

@@ -6,6 +6,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { ApiProblem } from '../../../api/api-problem.ts';
 import { api, call } from '../../../api/client.ts';
 import { keys } from '../../../api/query-keys.ts';
+import { faultWords } from '../../../shared/fault-words.ts';
 import { type Form, useForm } from '../../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
 import { toasts } from '../../../shared/page/toasts.tsx';
@@ -22,12 +23,15 @@ import { When } from './when.tsx';
 
 /** Without `id` it makes a new one. */
 export function Editor({ initial, id }: { readonly initial: Draft; readonly id?: string }) {
-  const { notifications, shared } = useStrings();
+  const strings = useStrings();
+  const { notifications, shared } = strings;
   const form = useEditorForm(initial, id);
   const replay = useReplay(form.values);
   const found = replay.error instanceof ApiProblem ? replay.error.faults : [];
-  const faultOf = (field: keyof Draft) =>
-    form.errorOf(field) ?? found.find(({ pointer }) => fieldOf(pointer) === field)?.detail;
+  const faultOf = (field: keyof Draft) => {
+    const fault = found.find(({ pointer }) => fieldOf(pointer) === field);
+    return form.errorOf(field) ?? (fault && faultWords(fault, strings));
+  };
   return (
     <form onSubmit={form.onSubmit} noValidate>
       <div className={classes.editor}>

@@ -15,7 +15,7 @@ import type { Rule } from './draft.ts';
 
 type State = 'active' | 'paused' | 'expired' | 'failing' | 'unreachable';
 
-function stateOf(rule: Rule, reach: Reach): State {
+export function stateOf(rule: Rule, reach: Reach): State {
   if (rule.expired === true) return 'expired';
   if (rule.status === 'inactive') return 'paused';
   if (obstacleOfRule(rule, reach) !== undefined) return 'unreachable';

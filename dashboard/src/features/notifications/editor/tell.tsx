@@ -180,6 +180,7 @@ function Words({ form, faultOf }: PartProps) {
       <Textarea
         className={classes.words}
         aria-label={notifications.message}
+        dir="auto"
         placeholder={notifications.messageExample}
         autosize
         minRows={2}

@@ -5,6 +5,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { api, callPage } from '../../../api/client.ts';
 import { namedDevicesQuery } from '../../../api/named-devices.ts';
 import { keys } from '../../../api/query-keys.ts';
+import { limits } from '../../../limits.ts';
 import { useRemovals } from '../../../shared/device/removals.ts';
 import { EmptyState } from '../../../shared/page/empty-state.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
@@ -13,7 +14,9 @@ import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../../strings/strings.ts';
 import { Outbox } from '../outbox/outbox.tsx';
 import classes from '../rules.module.css';
+import type { NotificationsSearch } from './notifications-search.ts';
 import { ruleKey } from './rule-acts.ts';
+import { RuleFilters, useFitting } from './rule-filters.tsx';
 import { RuleRow, RuleRowHead } from './rule-row.tsx';
 
 const route = getRouteApi('/notifications');
@@ -46,12 +49,12 @@ export function NotificationsPage() {
           </>
         }
       />
-      {search.view === 'outbox' ? <Outbox search={search} /> : <Rules />}
+      {search.view === 'outbox' ? <Outbox search={search} /> : <Rules search={search} />}
     </>
   );
 }
 
-function Rules() {
+function Rules({ search }: { readonly search: NotificationsSearch }) {
   const { notifications } = useStrings();
   const removals = useRemovals();
   const { data, error, refetch } = useQuery({
@@ -60,20 +63,37 @@ function Rules() {
     queryFn: () => callPage(api.GET('/api/v2/notifications', { params: { query } })),
   });
   const rules = data?.page.filter(({ id }) => !removals.has(ruleKey(id))) ?? [];
-  const { data: devices = [] } = useQuery(namedDevicesQuery(rules.flatMap(({ condition }) => condition.devices ?? [])));
-  const nameOf = (device: string) => devices.find(({ id }) => id === device)?.name || device;
+  const about = namedDevicesQuery(rules.flatMap(({ condition }) => condition.devices ?? []));
+  const { data: known = [] } = useQuery(about);
+  const fits = useFitting(search, known);
   if (error !== null) return <ProblemNotice error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Skeleton height={320} />;
   if (rules.length === 0) return <NoRules />;
+  const isFiltered = search.find !== undefined || search.only !== undefined;
+  const shown = isFiltered ? rules.filter(fits) : rules;
   return (
     <>
-      <RuleRowHead />
+      {(isFiltered || rules.length > limits.rulesUnsortedMax) && <RuleFilters search={search} />}
+      {shown.length === 0 && <NoneFits />}
+      {shown.length > 0 && <RuleRowHead />}
       <ul className={classes.list} aria-label={notifications.title}>
-        {rules.map((rule) => (
-          <RuleRow key={rule.id} rule={rule} nameOf={nameOf} />
+        {shown.map((rule) => (
+          <RuleRow key={rule.id} rule={rule} known={known} />
         ))}
       </ul>
+      {data.total > data.page.length && <p className="d-quiet">{notifications.rulesMore(data.page.length)}</p>}
     </>
+  );
+}
+
+function NoneFits() {
+  const { notifications } = useStrings();
+  return (
+    <EmptyState title={notifications.noneFits}>
+      <Button component={Link} to="/notifications" search={{} as never} variant="default">
+        {notifications.showAll}
+      </Button>
+    </EmptyState>
   );
 }
 

@@ -4,8 +4,14 @@
 export const messageStates = ['queued', 'sent', 'failed', 'undelivered'] as const;
 export type MessageState = (typeof messageStates)[number];
 
+/** What of the rules may be asked for: those that hold now, whose messages do not arrive, that are paused. */
+export const ruleStates = ['holding', 'failing', 'paused'] as const;
+export type RuleStateAsked = (typeof ruleStates)[number];
+
 export interface NotificationsSearch {
   readonly view?: 'outbox' | undefined;
+  readonly find?: string | undefined;
+  readonly only?: RuleStateAsked | undefined;
   readonly status?: MessageState | undefined;
   /** Messages of one notification. */
   readonly of?: string | undefined;
@@ -14,6 +20,8 @@ export interface NotificationsSearch {
 export function parseNotificationsSearch(raw: Record<string, unknown>): NotificationsSearch {
   return {
     view: raw['view'] === 'outbox' ? 'outbox' : undefined,
+    find: textOf(raw['find']),
+    only: ruleStates.find((state) => state === raw['only']),
     status: messageStates.find((state) => state === raw['status']),
     of: textOf(raw['of']),
   };

@@ -2,6 +2,7 @@
 // message failed, why and what to do.
 import { ActionIcon } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import type { Device } from '../../../api/client.ts';
 import { useUsername } from '../../../api/use-session.ts';
 import { Age } from '../../../shared/device/age.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
@@ -14,14 +15,15 @@ import { useRuleActs } from './rule-acts.ts';
 
 interface RuleRowProps {
   readonly rule: Rule;
-  readonly nameOf: (device: string) => string;
+  /** What the rules of the list are about, as far as it is at hand. */
+  readonly known: readonly Device[];
 }
 
-export function RuleRow({ rule, nameOf }: RuleRowProps) {
+export function RuleRow({ rule, known }: RuleRowProps) {
   const strings = useStrings();
   const { notifications } = strings;
   const { remove } = useRuleActs();
-  const sentence = ruleWords(rule, strings, { nameOf, me: useUsername() });
+  const sentence = ruleWords(rule, strings, { known, me: useUsername() });
   const title = rule.description || sentence;
   return (
     <li className={classes.row}>
@@ -39,7 +41,10 @@ export function RuleRow({ rule, nameOf }: RuleRowProps) {
         {title !== sentence && <div className={`${classes.sentence} d-clamp`}>{sentence}</div>}
         <Holds rule={rule} />
         <div className={classes.narrow}>
-          <RuleState rule={rule} /> <Age at={rule.last_notification} quiet />
+          <RuleState rule={rule} />
+          <span>
+            <span className="d-quiet">{notifications.lastSent}</span> <Age at={rule.last_notification} quiet />
+          </span>
         </div>
       </span>
       <span className={classes.cell}>

@@ -1,11 +1,12 @@
 // The messages that were sent, wait, or could not go, newest first, with the reason and what to do.
 import { Chip, Group, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { api, callPage } from '../../../api/client.ts';
 import { keys } from '../../../api/query-keys.ts';
 import type { components } from '../../../api/schema.generated.ts';
 import { Age } from '../../../shared/device/age.tsx';
+import { ChoiceChips } from '../../../shared/list/choice-chips.tsx';
 import { reasonWords } from '../../../shared/message-reason.ts';
 import { EmptyState } from '../../../shared/page/empty-state.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
@@ -55,17 +56,12 @@ function Filters({ search }: { readonly search: NotificationsSearch }) {
     void navigate({ to: '/notifications', search: { ...search, ...changed }, replace: true });
   return (
     <Group gap={6} mb="md" role="group" aria-label={notifications.outboxFilters}>
-      {messageStates.map((state) => (
-        <Chip
-          key={state}
-          size="sm"
-          variant="outline"
-          checked={search.status === state}
-          onChange={(on) => change({ status: on ? state : undefined })}
-        >
-          {notifications.messageStates[state]}
-        </Chip>
-      ))}
+      <ChoiceChips
+        choices={messageStates}
+        words={notifications.messageStates}
+        chosen={search.status}
+        onChoose={(status) => change({ status })}
+      />
       {search.of !== undefined && (
         <Chip size="sm" variant="outline" checked onChange={() => change({ of: undefined })}>
           {notifications.ofOne}
@@ -78,7 +74,7 @@ function Filters({ search }: { readonly search: NotificationsSearch }) {
 function MessageRow({ message }: { readonly message: Message }) {
   const strings = useStrings();
   const { notifications } = strings;
-  const { status, channel, username, timestamp, reason } = message;
+  const { status, channel, username, timestamp, reason, notification } = message;
   const isBad = status === 'failed' || status === 'undelivered';
   return (
     <li className={classes.message}>
@@ -89,7 +85,13 @@ function MessageRow({ message }: { readonly message: Message }) {
         {username} <span className="d-quiet">{notifications.channels[channel as Channel] ?? channel}</span>
       </span>
       <span className={classes.body}>
-        {message.message}
+        {notification === undefined ? (
+          message.message
+        ) : (
+          <Link to="/notifications/$notification" params={{ notification }} className={classes.plainLink}>
+            {message.message}
+          </Link>
+        )}
         {reason !== undefined && (
           <div className={isBad ? classes.failure : `${classes.reason} d-quiet`}>
             {reasonWords(reason, strings)}. {isBad && <b>{adviceOn(reason, notifications)}</b>}

@@ -140,6 +140,12 @@ export class SqlUserStore implements UserStore {
                 .where('record', 'in', this.#db.selectFrom(table).select(`${table}.key`).where('owner', '=', key))
                 .where(isRemovable),
             ),
+            // What was written to their alarms was not for the new owner.
+            this.#db
+              .updateTable('alarm')
+              .set({ acknowledged: null, acknowledged_by: null, note: null, snoozed: null })
+              .where('gateway', 'in', this.#db.selectFrom('gateway').select('gateway.key').where('owner', '=', key))
+              .where(isRemovable),
             this.#db
               .updateTable('gateway')
               .set({ owner: newOwner, date_modified: atMs })

@@ -89,7 +89,8 @@ export function orderOf(dialect: SqlDialect, order: DeviceOrder = 'created', fil
   // Sorts all that match: no index has this order.
   if (field === 'natural')
     return sql`${dialect.naturalKey(sql`lower(coalesce(device.name, device.id))`)} ${direction}, device.key ${direction}`;
-  if (field === 'heard') return sql`${dateModified(dialect)} ${direction}, device.key ${direction}`;
+  // Not by when it was changed: who renames a dead device would hide it. What was never heard has been silent longest.
+  if (field === 'heard') return sql`${dialect.lastSeenMs(sql`device.key`)} ${direction}, device.key ${direction}`;
   return sql`device.key ${direction}`;
 }
 

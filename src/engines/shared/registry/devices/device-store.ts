@@ -264,6 +264,7 @@ export class SqlDeviceStore implements DeviceStore {
         'device.key as key',
         'device.id as device',
         'device.name as deviceName',
+        'device.visibility',
         'owner.username as owner',
         'share.scopes',
       ])
@@ -274,8 +275,9 @@ export class SqlDeviceStore implements DeviceStore {
       .limit(limit)
       .offset(offset)
       .execute();
-    return rows.map(({ key, deviceName, givenBy, ...row }) => ({
+    return rows.map(({ key, deviceName, givenBy, visibility, ...row }) => ({
       ...row,
+      isPublic: visibility === 'public',
       key: key as DeviceKey,
       ...(deviceName === null ? {} : { deviceName }),
       ...(givenBy === null ? {} : { givenBy }),

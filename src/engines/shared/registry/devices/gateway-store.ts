@@ -19,6 +19,7 @@ import { audienceCondition, callerOf } from '../conditions/audience.ts';
 import { compareJson, compareText, compareTime, refuseField } from '../conditions/comparison.ts';
 import { deviceScopes } from '../conditions/inherited-shares.ts';
 import { withinTime } from '../conditions/time-guard.ts';
+import { forgetNotesOfGateway } from '../notifications/alarm-handover.ts';
 import type { Registry } from '../registry.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
 import { type GivenScopes, scopesByUser } from './device-rows.ts';
@@ -76,12 +77,16 @@ export class SqlGatewayStore implements GatewayStore {
   ): Promise<boolean> {
     const charges = chargeStatements({ kind: 'gateway', key: gateway, receiver: owner, atMs }, options);
     // A share with the new owner would be without meaning. Nothing is handed over where that is the owner already.
+    const isNew = sql<SqlBool>`EXISTS (SELECT 1 FROM gateway
+      WHERE gateway.key = ${gateway} AND gateway.owner <> ${owner})`;
     const isEnding = sql<SqlBool>`record = ${gateway} AND ("user" = ${owner} OR given_by IS DISTINCT FROM ${owner})
-      AND EXISTS (SELECT 1 FROM gateway WHERE gateway.key = ${gateway} AND gateway.owner <> ${owner})`;
+      AND ${isNew}`;
     const [reaching = 0] = await this.#registry.write([
       this.#db.deleteFrom('gateway_share').where(isEnding).where(reachesDevices),
       this.#db.deleteFrom('gateway_share').where(isEnding),
-      ...charges.map((statement) => ({ compile: () => statement.compile(this.#db) })),
+      ...[...charges, ...forgetNotesOfGateway(gateway, isNew)].map((statement) => ({
+        compile: () => statement.compile(this.#db),
+      })),
       this.#mark(gateway, { owner }, atMs),
     ]);
     return reaching > 0;

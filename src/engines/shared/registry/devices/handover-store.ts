@@ -4,6 +4,7 @@ import type { DeviceKey } from '../../../../domain/device-key.ts';
 import type { ModificationStamp } from '../../../../domain/devices/device-store.ts';
 import type { Handover, HandoverOptions, HandoverStore } from '../../../../domain/devices/handover-store.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
+import { forgetNotesOfDevice } from '../notifications/alarm-handover.ts';
 import type { Registry } from '../registry.ts';
 import { chargeStatements } from './handover-charges.ts';
 
@@ -40,6 +41,7 @@ export class SqlHandoverStore implements HandoverStore {
       // The new owner does not learn who set actuators before, and their gateway is not given what the former one set.
       sql`UPDATE actuator_setting SET "user" = NULL, api_key = NULL, rule = NULL, downlink = 'none' WHERE device = ${device}
         AND EXISTS (SELECT 1 FROM device WHERE key = ${device} AND owner <> ${owner})`,
+      ...forgetNotesOfDevice(device, sql`EXISTS (SELECT 1 FROM device WHERE key = ${device} AND owner <> ${owner})`),
       sql`UPDATE device SET owner = ${owner}, date_modified = ${atMs} WHERE key = ${device} AND owner <> ${owner}`,
     ]);
   }
@@ -74,6 +76,7 @@ export class SqlHandoverStore implements HandoverStore {
         WHERE "user" = ${former} AND devices IS NOT NULL AND id IN ${keys}`,
       sql`UPDATE actuator_setting SET "user" = NULL, api_key = NULL, rule = NULL, downlink = 'none' WHERE device = ${device}
         AND ${isOpen}`,
+      ...forgetNotesOfDevice(device, isOpen),
       sql`UPDATE device SET owner = ${former}, date_modified = ${atMs} WHERE key = ${device} AND ${isOpen}`,
       sql`DELETE FROM handover WHERE device = ${device} AND former = ${former}`,
     ]);

@@ -14,6 +14,7 @@ import type { SensorKey } from '../../../../domain/devices/sensor.ts';
 import type { AlarmView } from '../../../../domain/permissions/permission.ts';
 import type { Fence } from '../../../../domain/ports/coordination.ts';
 import { audienceCondition, callerOf } from '../conditions/audience.ts';
+import { inheritedShares } from '../conditions/inherited-shares.ts';
 import { withinTime } from '../conditions/time-guard.ts';
 import type { Registry } from '../registry.ts';
 import { AlarmRows, changeCount, countChange } from './alarm-rows.ts';
@@ -205,6 +206,7 @@ interface Row {
   readonly assignee: string | null;
   readonly updatable: number;
   readonly described: number;
+  readonly told: number;
 }
 
 const from = sql`FROM alarm
@@ -212,6 +214,7 @@ const from = sql`FROM alarm
   LEFT JOIN sensor ON sensor.key = alarm.sensor
   LEFT JOIN gateway ON gateway.key = alarm.gateway
   LEFT JOIN notification ON notification.key = alarm.notification
+  LEFT JOIN "user" AS writer ON writer.key = notification.author
   LEFT JOIN "user" AS acknowledger ON acknowledger.key = alarm.acknowledged_by
   LEFT JOIN "user" AS assigned ON assigned.key = alarm.assignee`;
 
@@ -228,8 +231,23 @@ function selectAlarms(view: AlarmView): RawBuilder<Row> {
       CASE ${storage} ${own}
         WHEN device.key IS NOT NULL AND ${audienceCondition('device', devices)} THEN 1
         WHEN gateway.key IS NOT NULL AND ${audienceCondition('gateway', gateways)} THEN 1 ELSE 0 END AS updatable,
-      CASE WHEN device.key IS NULL OR ${audienceCondition('device', view.described)} THEN 1 ELSE 0 END AS described
+      CASE WHEN device.key IS NULL OR ${audienceCondition('device', view.described)} THEN 1 ELSE 0 END AS described,
+      ${isTold(view)} AS told
     ${from}`;
+}
+
+/**
+ * What a rule says is told to its author and admins, and to those who see the alarm for as long as its author has to do with the
+ * device: who gets a device does not get the words of rules of those who had it.
+ */
+function isTold(view: AlarmView): RawBuilder<number> {
+  const all = view.all ? sql`WHEN 1 = 1 THEN 1` : sql``;
+  const isOfAuthor = sql<SqlBool>`given."user" = notification.author AND reached.key = device.key`;
+  return sql<number>`CASE ${all} WHEN alarm.notification IS NULL OR notification.author = ${view.user}
+      OR notification.author = device.owner OR writer.admin = 1 THEN 1
+    WHEN EXISTS (SELECT 1 FROM share WHERE share.device = device.key AND share."user" = notification.author) THEN 1
+    WHEN EXISTS (SELECT 1 FROM ${inheritedShares(isOfAuthor)} AS inherited) THEN 1
+    ELSE 0 END`;
 }
 
 /** The alarms that the view shows (Permissions.alarmViewOf). */
@@ -274,18 +292,24 @@ function toAlarm(row: Row): Alarm {
   const { key, id, kind, times, changed, device_id: device, sensor_id: sensor, rule_id: rule } = row;
   // The rights to view values and to view the device are given apart from each other.
   const described = row.described === 1 ? row : undescribed;
+  const isTold = row.told === 1;
   const { gateway_id: gateway } = described;
   return {
     ...{ key, id, kind, times, changed, sinceMs: row.since, mayUpdate: row.updatable === 1 },
-    ...present({ clearedMs: row.cleared, valueJson: row.value, condition: row.condition, usualS: row.usual }),
-    ...(row.threshold === null ? {} : { threshold: Number(row.threshold) }),
+    ...present({
+      clearedMs: row.cleared,
+      valueJson: row.value,
+      condition: isTold ? row.condition : null,
+      usualS: row.usual,
+    }),
+    ...(row.threshold === null || !isTold ? {} : { threshold: Number(row.threshold) }),
     ...present({ locationJson: described.location }),
     ...(device === null ? {} : { device: { id: device, ...present({ name: described.device_name }) } }),
     ...(sensor === null
       ? {}
       : { sensor: { id: sensor, ...present({ name: described.sensor_name, unit: described.unit }) } }),
     ...(gateway === null ? {} : { gateway: { id: gateway, ...present({ name: described.gateway_name }) } }),
-    ...(rule === null ? {} : { rule: { id: rule, ...present({ description: row.description }) } }),
+    ...(rule === null || !isTold ? {} : { rule: { id: rule, ...present({ description: row.description }) } }),
     ...(row.acknowledged === null
       ? {}
       : { acknowledged: { atMs: row.acknowledged, ...present({ by: row.acknowledged_name, note: row.note }) } }),

@@ -6,35 +6,53 @@ import { api, call } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
 import { keys } from '../../api/query-keys.ts';
 import { useSession } from '../../api/use-session.ts';
-import { Dialog } from '../../shared/form/dialog.tsx';
-import { FormButtons } from '../../shared/form/form-buttons.tsx';
-import { idPattern } from '../../shared/form/id-pattern.ts';
-import { useForm } from '../../shared/form/use-form.ts';
-import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { toasts } from '../../shared/page/toasts.tsx';
 import { useStrings } from '../../strings/strings.ts';
+import { Dialog } from '../form/dialog.tsx';
+import { FormButtons } from '../form/form-buttons.tsx';
+import { idFollowing } from '../form/id-from-name.ts';
+import { idPattern } from '../form/id-pattern.ts';
+import { useForm } from '../form/use-form.ts';
+import { ProblemNotice } from '../page/problem-notice.tsx';
+import { toasts } from '../page/toasts.tsx';
+import { GatewayInput } from './gateway-input.tsx';
 
-export function CreateDevice({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+interface CreateDeviceProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  /** The gateway it comes through, where that is known. */
+  readonly gateway?: string;
+}
+
+export function CreateDevice({ isOpen, onClose, gateway = '' }: CreateDeviceProps) {
   const { devices } = useStrings();
   return (
     <Dialog opened={isOpen} onClose={onClose} title={devices.create}>
-      <Fields onDone={onClose} />
+      <Fields onDone={onClose} gateway={gateway} />
     </Dialog>
   );
 }
 
-function Fields({ onDone }: { readonly onDone: () => void }) {
-  const { devices, shared } = useStrings();
+interface FieldsProps {
+  readonly onDone: () => void;
+  readonly gateway: string;
+}
+
+function Fields({ onDone, gateway }: FieldsProps) {
+  const { device: words, devices, shared } = useStrings();
   const isUser = useSession().status === 'user';
   const { data: facts } = useQuery(factsQuery);
   const queries = useQueryClient();
   const navigate = useNavigate();
   const form = useForm({
-    initial: { id: '', name: '', sensors: '', visibility: facts?.defaultVisibility ?? 'private' },
-    check: ({ id }) => (idPattern.test(id) ? {} : { id: devices.idWrong }),
-    submit: async ({ id, name, sensors, visibility }) => {
+    initial: { id: '', name: '', sensors: '', gateway_id: gateway, visibility: facts?.defaultVisibility ?? 'private' },
+    check: ({ id, gateway_id: named }) => ({
+      ...(idPattern.test(id) ? {} : { id: devices.idWrong }),
+      ...(named.trim() === '' || idPattern.test(named.trim()) ? {} : { gateway_id: words.gatewayWrong }),
+    }),
+    submit: async ({ id, name, sensors, gateway_id: named, visibility }) => {
       const body = {
         id,
+        ...(named.trim() === '' ? {} : { gateway_id: named.trim() }),
         ...(name.trim() === '' ? {} : { name: name.trim() }),
         visibility,
         sensors: parseSensors(sensors),
@@ -52,17 +70,21 @@ function Fields({ onDone }: { readonly onDone: () => void }) {
         {form.problem !== undefined && <ProblemNotice error={form.problem} />}
         <TextInput
           data-autofocus
+          label={shared.name}
+          description={devices.nameMeans}
+          placeholder={devices.nameExample}
+          {...form.field('name')}
+          onChange={({ currentTarget: { value: name } }) => {
+            form.set('id', idFollowing(form.values, name));
+            form.set('name', name);
+          }}
+        />
+        <TextInput
           required
           label={shared.id}
           description={devices.idMeans}
           placeholder={devices.idExample}
           {...form.field('id')}
-        />
-        <TextInput
-          label={shared.name}
-          description={devices.nameMeans}
-          placeholder={devices.nameExample}
-          {...form.field('name')}
         />
         <Textarea
           label={devices.sensors}
@@ -73,6 +95,11 @@ function Fields({ onDone }: { readonly onDone: () => void }) {
           maxRows={8}
           spellCheck={false}
           {...form.field('sensors')}
+        />
+        <GatewayInput
+          value={form.values.gateway_id}
+          onChange={(named) => form.set('gateway_id', named)}
+          error={form.errorOf('gateway_id')}
         />
         {isUser && (
           <Radio.Group
