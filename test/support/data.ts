@@ -77,11 +77,8 @@ export async function countStored(folder: string): Promise<number> {
 }
 
 /** In chunks, and in rows of the log that are not sealed. */
-const countSql = `SELECT (SELECT coalesce(sum(count), 0) FROM chunk) + (SELECT coalesce(sum(log.count), 0) FROM log
-  LEFT JOIN (SELECT CAST(one ->> 0 AS bigint) AS writer, CAST(one ->> 1 AS bigint) AS seq
-    FROM (SELECT positions FROM seal_pass WHERE is_whole = 1 ORDER BY number DESC LIMIT 1) AS pass,
-      jsonb_array_elements(CAST(positions AS jsonb)) AS one) AS sealed ON sealed.writer = log.writer
-  WHERE log.seq > coalesce(sealed.seq, 0)) AS n`;
+const countSql = `SELECT (SELECT coalesce(sum(count), 0) FROM chunk) + (SELECT coalesce(sum(count), 0) FROM log
+  WHERE number > (SELECT coalesce(max(up_to_row), 0) FROM seal_pass WHERE is_whole = 1)) AS n`;
 
 /** Has the data stand still, as a disk that does not answer: nothing is committed until the function that it gives is called. */
 export async function holdWrites(folder: string): Promise<() => Promise<void>> {

@@ -34,6 +34,8 @@ import { StoreThread } from './threads/store-thread-client.ts';
 export interface LogOptions {
   readonly url: string;
   readonly database: PostgresDatabase;
+  /** The row of this process in `node`. */
+  readonly node: string;
   /** False where the lease was taken with a greater epoch. */
   readonly isNewest: (fence: Fence) => boolean;
 }
@@ -63,19 +65,18 @@ export interface LogParts {
   close(): Promise<void>;
 }
 
-export async function openLog({ url, database, isNewest }: LogOptions): Promise<LogParts> {
+export async function openLog({ url, database, node, isNewest }: LogOptions): Promise<LogParts> {
   const head = new Head();
   const lastSeen = new HeadLastSeen(head);
   const heard = new HeardTable({ database, lastSeen });
-  const rings = new LogRings(database);
+  const rings = new LogRings({ database, node });
   const writer = new LogWriter(database);
-  const state = new LogState({ head, rings, writer: () => writer.writer, beforeSealed: () => lastSeen.beforeSealed() });
+  const state = new LogState({ head, writer: () => writer.writer, beforeSealed: () => lastSeen.beforeSealed() });
   const store = new StoreThread(url);
   const receipts = new Receipts({ database, writer });
   // Rows of writers before this one are complete from then on.
   await writer.start();
   const damage = await loadLog(database, state);
-  writer.turnTo(rings.start());
   await database.query(
     'DELETE FROM claim WHERE NOT EXISTS (SELECT 1 FROM log_writer WHERE log_writer.writer = claim.writer)',
   );
@@ -89,6 +90,7 @@ export async function openLog({ url, database, isNewest }: LogOptions): Promise<
     log: state,
     countSensors: async () => (await database.query<{ n: number }>('SELECT count(*) AS n FROM sensor'))[0]?.n ?? 0,
     onFailure: failed,
+    afterPass: () => rings.tend(state.neededRow),
     onDamaged: (what) => parts.onDamaged(what),
     onEnded: () => {
       appender.resume();

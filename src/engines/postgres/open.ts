@@ -19,7 +19,7 @@ export async function openPostgresEngine(url: string, options: OpenOptions): Pro
   try {
     const { database, coordination } = ground;
     const isNewest = coordination.isNewest.bind(coordination);
-    const parts = await openLog({ url, database, isNewest });
+    const parts = await openLog({ url, database, node: ground.membership.id, isNewest });
     return new PostgresEngine({ ...options, ground, parts });
   } catch (error) {
     await ground.close();

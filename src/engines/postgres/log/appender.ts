@@ -14,7 +14,7 @@ import { writeRefusalOf } from '../database/database-error.ts';
 import type { LogEdit } from './log-edits.ts';
 import { type CorrectionEntry, encodeBatch, encodeEdit, joinBatches, type RemovalEntry } from './log-row.ts';
 import type { LogState } from './log-state.ts';
-import { type AppendedRow, type Beside, type LogWriter, WriterFenced } from './log-writer.ts';
+import { type Beside, type LogWriter, WriterFenced } from './log-writer.ts';
 import type { Receipts } from './receipts.ts';
 
 /** Times that datapoints are told of that were found to be stored. */
@@ -214,8 +214,9 @@ export class Appender {
       throw refusalOf({ kind: 'unsealed', message: failure.message });
     const place = this.#writer.next;
     const bytes = encodeBatch(batch, place);
-    await this.#append({ count, bytes, beside: this.#receipts.beside(batch.receipts) });
-    const firstSeq = this.#state.add(place, count);
+    const beside = this.#receipts.beside(batch.receipts);
+    const { number, position } = await this.#writer.append({ seq: place.seq, count, bytes, beside });
+    const firstSeq = this.#state.add({ ...place, number }, count, position);
     if (count > 0) this.#state.addDatapoints(batch, firstSeq);
     this.#receipts.stored(batch.receipts);
     let seq = firstSeq;
@@ -242,18 +243,10 @@ export class Appender {
 
   async #commitEdit({ entry, beside, edit }: AppendedEdit): Promise<void> {
     const place = this.#writer.next;
-    await this.#append({ count: 0, bytes: encodeEdit(entry, place), beside: beside(place) });
-    const firstSeq = this.#state.add(place, 0);
+    const bytes = encodeEdit(entry, place);
+    const { number, position } = await this.#writer.append({ seq: place.seq, count: 0, bytes, beside: beside(place) });
+    const firstSeq = this.#state.add({ ...place, number }, 0, position);
     this.#state.edit(edit(firstSeq - 1));
-  }
-
-  async #append({ count, bytes, beside }: Pick<AppendedRow, 'count' | 'bytes' | 'beside'>): Promise<void> {
-    const { rings, index } = this.#state;
-    const ring = rings.turn();
-    this.#writer.turnTo(ring);
-    const { seq, writer } = this.#writer.next;
-    await this.#writer.append({ seq, position: index.nextSeq, count, bytes, beside });
-    rings.add({ ring, writer, bytes: bytes.length });
   }
 
   #fail(taken: readonly Queued[], error: Error): void {

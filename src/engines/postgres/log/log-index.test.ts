@@ -14,13 +14,13 @@ suite('the index of the log', () => {
       fc.property(fc.array(step, { maxLength: 3_000 }), (steps) => {
         const index = new LogIndex();
         index.startBehind(10);
-        let model: { seq: number; firstSeq: number; count: number }[] = [];
+        let model: { seq: number; number: number; firstSeq: number; count: number }[] = [];
         let [seq, nextSeq] = [1, 11];
         for (const one of steps) {
           if ('add' in one) {
             const firstSeq = nextSeq + one.skip;
-            assert.equal(index.add({ writer: 1, seq }, one.add, firstSeq), firstSeq);
-            model.push({ seq, firstSeq, count: one.add });
+            assert.equal(index.add({ writer: 1, seq, number: seq + 7 }, one.add, firstSeq), firstSeq);
+            model.push({ seq, number: seq + 7, firstSeq, count: one.add });
             seq += 1;
             nextSeq = firstSeq + one.add;
           } else {

@@ -1,16 +1,15 @@
-// Which rows of the log hold which positions, in memory: this process numbers the datapoints of all writers in the order in
-// which it follows them, and the database knows rows by their writer and number. Has the rows from the first that sealing or
-// the watcher of rules still needs.
-import type { RowPlace } from './log-row.ts';
+// Which rows of the log hold which positions, in memory. Has the rows from the first that sealing or the watcher of rules still
+// needs.
+import type { NumberedPlace, RowPlace } from './log-row.ts';
 
-/** A row of the log, and the seq of its first datapoint as this process numbers them. */
-export interface IndexedRow extends RowPlace {
+/** A row of the log, and the seq of its first datapoint. */
+export interface IndexedRow extends NumberedPlace {
   readonly firstSeq: number;
   readonly count: number;
 }
 
-/** Numbers of one row: writer, seq, seq of its first datapoint, number of datapoints. */
-export const rowFields = 4;
+/** Numbers of one row: writer, seq, seq of its first datapoint, number of datapoints, its number. */
+export const rowFields = 5;
 const initialRows = 1024;
 
 export class LogIndex {
@@ -49,7 +48,7 @@ export class LogIndex {
    * @param fromSeq at least this one: where rows are gone, later ones keep their seqs.
    * @returns the seq of its first datapoint.
    */
-  add({ writer, seq }: RowPlace, count: number, fromSeq = 0): number {
+  add({ writer, seq, number }: NumberedPlace, count: number, fromSeq = 0): number {
     if (this.#to * rowFields === this.#rows.length) this.#makeRoom();
     const firstSeq = Math.max(this.#nextSeq, fromSeq);
     const at = this.#to * rowFields;
@@ -57,6 +56,7 @@ export class LogIndex {
     this.#rows[at + 1] = seq;
     this.#rows[at + 2] = firstSeq;
     this.#rows[at + 3] = count;
+    this.#rows[at + 4] = number;
     this.#to += 1;
     this.#nextSeq = firstSeq + count;
     return firstSeq;
@@ -64,8 +64,8 @@ export class LogIndex {
 
   at(index: number): IndexedRow {
     const at = (this.#from + index) * rowFields;
-    const [writer, seq, firstSeq, count] = this.#rows.subarray(at, at + rowFields) as unknown as number[];
-    return { writer, seq, firstSeq, count } as IndexedRow;
+    const [writer, seq, firstSeq, count, number] = this.#rows.subarray(at, at + rowFields) as unknown as number[];
+    return { writer, seq, firstSeq, count, number } as IndexedRow;
   }
 
   /** Index of the first row that has a datapoint behind a seq; `size` where none has. */
@@ -93,6 +93,13 @@ export class LogIndex {
       if (row.writer === writer && row.seq === seq) return row;
     }
     return undefined;
+  }
+
+  /** Index behind the last row up to a number, on from an index. */
+  endOfRow(number: number, from: number): number {
+    let end = from;
+    while (end < this.size && this.at(end).number <= number) end += 1;
+    return end;
   }
 
   /** The rows of some indexes, `rowFields` numbers each; a copy. */

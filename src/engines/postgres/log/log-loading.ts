@@ -1,50 +1,53 @@
 // Reads the log at start: which rows there are, and of those that are not sealed the datapoints, into the head.
 import { limits } from '../../../config/limits.ts';
-import type { PostgresDatabase } from '../database/postgres-database.ts';
+import type { Connection, PostgresDatabase } from '../database/postgres-database.ts';
 import { type Query, readRows } from './log-reader.ts';
-import type { LogState, Positions, StoredPass } from './log-state.ts';
+import type { NumberedPlace } from './log-row.ts';
+import type { LogState, StoredPass } from './log-state.ts';
 
-interface PassRow {
-  readonly number: number;
-  readonly upTo: number;
-  readonly positions: string;
+interface PassRow extends StoredPass {
   readonly isWhole: number;
 }
 
-interface RowHeader {
-  readonly ring: number;
-  readonly writer: number;
-  readonly seq: number;
+interface RowHeader extends NumberedPlace {
   readonly position: number;
   readonly count: number;
-  readonly size: number;
 }
 
 /** Headers fetched at a time. */
 const headersAtOnce = 10_000;
 
+const endSql = 'SELECT number, position FROM log_end';
+
 /** How far the log is sealed and followed. */
-async function readProgress(database: PostgresDatabase) {
-  const passes = await database.query<PassRow>(
-    'SELECT number, up_to AS "upTo", positions, is_whole AS "isWhole" FROM seal_pass ORDER BY number',
+async function readProgress(connection: Connection) {
+  const { rows: passes } = await connection.query<PassRow>(
+    'SELECT number, up_to AS "upTo", up_to_row AS "upToRow", is_whole AS "isWhole" FROM seal_pass ORDER BY number',
   );
-  const stored = passes.map((row) => ({ ...row, positions: JSON.parse(row.positions) as Positions }));
-  const [followed] = await database.query<{ seq: number | null }>(
+  const { rows: followed } = await connection.query<{ seq: number | null }>(
     `SELECT coalesce((SELECT value FROM counter WHERE name = 'followed_seq'),
       CASE WHEN EXISTS (SELECT 1 FROM notification) THEN 0 END) AS seq`,
   );
   return {
-    pass: stored.findLast(({ isWhole }) => isWhole === 1) ?? { number: 0, upTo: 0, positions: [] },
-    begun: stored.find(({ isWhole }) => isWhole === 0) as StoredPass | undefined,
-    followedSeq: followed?.seq ?? undefined,
+    pass: passes.findLast(({ isWhole }) => isWhole === 1) ?? { number: 0, upTo: 0, upToRow: 0 },
+    begun: passes.find(({ isWhole }) => isWhole === 0) as StoredPass | undefined,
+    followedSeq: followed[0]?.seq ?? undefined,
   };
 }
 
 /** @returns a sentence about each row that cannot be read. */
 export async function loadLog(database: PostgresDatabase, state: LogState): Promise<string[]> {
-  const progress = await readProgress(database);
-  state.startBehind(progress);
-  const damage = await loadHeaders(database, state, progress);
+  const damage = await database.transaction(async (connection) => {
+    // Nothing of it is emptied meanwhile, and afterwards nothing that a server needs whose row of `node` is there.
+    await connection.query('LOCK TABLE log_0, log_1, log_2, log_3 IN ACCESS SHARE MODE');
+    const progress = await readProgress(connection);
+    state.startBehind(progress);
+    const { rows } = await connection.query<{ number: number; position: number }>(endSql);
+    const found = await loadHeaders(connection, state, progress);
+    const [end] = rows;
+    if (end !== undefined) state.startAt(end);
+    return found;
+  });
   const query: Query = (sql, parameters) => database.query(sql, parameters);
   let damaged = 0;
   for await (const rows of readRows(query, state.index.slice(0, state.index.size))) {
@@ -66,47 +69,35 @@ export async function loadLog(database: PostgresDatabase, state: LogState): Prom
   return damage;
 }
 
-/** In order of the numbers that their own processes gave them, which is about that of time. */
 async function loadHeaders(
-  database: PostgresDatabase,
+  connection: Connection,
   state: LogState,
   { pass, followedSeq = pass.upTo }: { readonly pass: StoredPass; readonly followedSeq: number | undefined },
 ): Promise<string[]> {
   const damage: string[] = [];
-  const lastOf = new Map<number, number>(pass.positions);
   const keptFrom = Math.max(followedSeq, pass.upTo - limits.replayBacklogDatapointsMax);
-  const sealed = new Map(pass.positions);
-  const isSealed = ({ writer, seq }: RowHeader) => seq <= (sealed.get(writer) ?? 0);
+  let last = pass.upToRow;
   let hasSealed = true;
   const take = (row: RowHeader) => {
-    const { position, count, ring, size } = row;
-    const isOld = isSealed(row);
-    const isKept = !isOld || position + count - 1 > keptFrom;
-    const before = lastOf.get(row.writer) ?? 0;
-    if (!isOld && row.seq !== before + 1)
-      damage.push(`Rows ${before + 1} to ${row.seq - 1} of writer ${row.writer} are missing in the log.`);
-    if (!isOld) lastOf.set(row.writer, row.seq);
-    state.rings.add({ ring, writer: row.writer, bytes: size, isKept });
-    if (!isKept) return;
-    if (isOld) {
-      state.addSealed(row, count, position);
+    const { number, position, count } = row;
+    if (number <= pass.upToRow) {
+      if (position + count - 1 > keptFrom) state.addSealed(row, count, position);
       return;
     }
+    if (number !== last + 1) damage.push(`Rows ${last + 1} to ${number - 1} of the log are missing.`);
+    last = number;
     if (hasSealed) state.sealedAdded();
     hasSealed = false;
     state.add(row, count, position);
   };
-  await database.transaction(async (connection) => {
-    await connection.query(
-      `DECLARE header NO SCROLL CURSOR FOR SELECT ring, writer, seq, position, count, octet_length(bytes) AS size
-        FROM log ORDER BY position, writer, seq`,
-    );
-    for (;;) {
-      const { rows } = await connection.query<RowHeader>(`FETCH ${headersAtOnce} FROM header`);
-      for (const row of rows) take(row);
-      if (rows.length < headersAtOnce) return;
-    }
-  });
+  await connection.query(
+    `DECLARE header NO SCROLL CURSOR FOR SELECT writer, seq, number, position, count FROM log ORDER BY number`,
+  );
+  for (;;) {
+    const { rows } = await connection.query<RowHeader>(`FETCH ${headersAtOnce} FROM header`);
+    for (const row of rows) take(row);
+    if (rows.length < headersAtOnce) break;
+  }
   if (hasSealed) state.sealedAdded();
   return damage;
 }

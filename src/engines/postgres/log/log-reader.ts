@@ -23,7 +23,7 @@ class MissingRow extends Error {
 }
 
 interface Row {
-  readonly seq: number;
+  readonly number: number;
   readonly count: number;
   readonly bytes: Buffer;
 }
@@ -33,7 +33,7 @@ const rowsAtOnce = 500;
 const bytesAtOnce = 4 * 1024 * 1024;
 const bytesExpected = 32 * limits.logRowDatapointsMax;
 
-const rowsSql = 'SELECT seq, count, bytes FROM log WHERE writer = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq';
+const rowsSql = 'SELECT number, count, bytes FROM log WHERE number BETWEEN $1 AND $2 ORDER BY number';
 
 /**
  * The rows of a part of the index (`rowFields` numbers each), in steps.
@@ -43,17 +43,18 @@ export async function* readRows(query: Query, index: Float64Array): AsyncGenerat
   const count = index.length / rowFields;
   let wanted = Math.max(1, Math.floor(bytesAtOnce / bytesExpected));
   for (let from = 0; from < count; ) {
-    const to = runEnd(index, from, Math.min(count, from + wanted));
-    const [writer, first] = [index[from * rowFields] as number, index[from * rowFields + 1] as number];
-    const rows = await query<Row>(rowsSql, [writer, first, first + to - from - 1]);
+    const to = Math.min(count, from + wanted);
+    const numberOf = (n: number) => index[n * rowFields + 4] as number;
+    const rows = new Map<number, Row>();
+    for (const row of await query<Row>(rowsSql, [numberOf(from), numberOf(to - 1)])) rows.set(row.number, row);
     let bytes = 0;
     const read: ReadRow[] = [];
-    for (let n = 0; n < to - from; n++) {
-      const place = { writer, seq: first + n };
-      const row = rows[n];
-      if (row?.seq !== place.seq) throw new MissingRow(place);
+    for (let n = from; n < to; n++) {
+      const [writer, seq, firstSeq] = index.subarray(n * rowFields) as unknown as [number, number, number];
+      const place = { writer, seq };
+      const row = rows.get(numberOf(n));
+      if (row === undefined) throw new MissingRow(place);
       bytes += row.bytes.length;
-      const firstSeq = index[(from + n) * rowFields + 2] as number;
       read.push({ ...place, firstSeq, count: row.count, content: contentOf(row, place) });
     }
     yield read;
@@ -62,19 +63,8 @@ export async function* readRows(query: Query, index: Float64Array): AsyncGenerat
   }
 }
 
-/** The rows from an index that follow one another in the log of one writer, up to `to`. */
-function runEnd(index: Float64Array, from: number, to: number): number {
-  let end = from + 1;
-  while (end < to && isNext(index, end)) end += 1;
-  return end;
-}
-
-function isNext(index: Float64Array, at: number): boolean {
-  const [before, here] = [(at - 1) * rowFields, at * rowFields];
-  return index[before] === index[here] && (index[before + 1] as number) + 1 === index[here + 1];
-}
-
-function contentOf({ bytes, count }: Pick<Row, 'bytes' | 'count'>, place: RowPlace): LogRowContent | string {
+/** The sentence says what is wrong with a damaged row. */
+export function contentOf({ bytes, count }: Pick<Row, 'bytes' | 'count'>, place: RowPlace): LogRowContent | string {
   try {
     return decodeRow(bytes, place, count);
   } catch (error) {

@@ -1,101 +1,74 @@
-// The tables that the log consists of. One is appended to; when it has grown, an empty one is next. A table is emptied when
-// nobody needs its rows any more: truncated, because deleted rows would have to be vacuumed.
+// The tables that the log consists of. One is appended to, that which `log_end` names; when it has grown, an empty one is next. A
+// table is emptied when nobody needs its rows any more: truncated, because deleted rows would have to be vacuumed. Done by the
+// server that seals, after each pass.
 import { limits } from '../../../config/limits.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
 import { ringSize } from './log-writer.ts';
 
 interface Ring {
-  bytes: number;
-  rows: number;
-  /** Its rows are among the first so many that this process has known. */
-  upToRow: number;
-  /** Writers that have rows in it. */
-  readonly writers: Set<number>;
+  readonly ring: number;
+  /** The number of its last row; null where it is empty. */
+  readonly last: number | null;
+  readonly bytes: number;
+  readonly isCurrent: number;
 }
 
 export class LogRings {
   readonly #database: PostgresDatabase;
-  readonly #rings: readonly Ring[] = Array.from({ length: ringSize }, () => ({
-    bytes: 0,
-    rows: 0,
-    upToRow: 0,
-    writers: new Set<number>(),
-  }));
-  #current = 0;
-  /** The table to which appends turn with the next one. */
-  #next: number | undefined;
-  /** Number of rows added. */
-  #rows = 0;
+  readonly #node: string;
   /** Called where a table could not be emptied; that is tried again after the next pass. */
   onFailure: (error: Error) => void = () => {};
 
-  constructor(database: PostgresDatabase) {
-    this.#database = database;
+  /** @param parts.node the row of this server in `node`. */
+  constructor(parts: { readonly database: PostgresDatabase; readonly node: string }) {
+    this.#database = parts.database;
+    this.#node = parts.node;
   }
 
-  /** The table to append to; call it before each append. */
-  turn(): number {
-    if (this.#next !== undefined) this.#current = this.#next;
-    this.#next = undefined;
-    return this.#current;
-  }
-
-  /** Bytes of all rows, about. */
-  get bytes(): number {
-    return this.#rings.reduce((sum, { bytes }) => sum + bytes, 0);
-  }
-
-  has(writer: number): boolean {
-    return this.#rings.some(({ writers }) => writers.has(writer));
-  }
-
-  /** Notes a row, whether this process needs it (`isKept`) or not, as at start. */
-  add({ ring, writer, bytes, isKept = true }: { ring: number; writer: number; bytes: number; isKept?: boolean }): void {
-    const one = this.#rings[ring] as Ring;
-    one.bytes += bytes;
-    one.rows += 1;
-    one.writers.add(writer);
-    if (!isKept) return;
-    this.#rows += 1;
-    one.upToRow = this.#rows;
-  }
-
-  /** Called at start, when all rows were added: appends go to an empty table, or the one that was added to last. */
-  start(): number {
-    const empty = this.#rings.findIndex(({ rows }) => rows === 0);
-    const newest = this.#rings.reduce(
-      (best, { upToRow }, n) => (upToRow > (this.#rings[best] as Ring).upToRow ? n : best),
-      0,
-    );
-    this.#current = empty >= 0 ? empty : newest;
-    return this.#current;
-  }
-
-  /** Empties tables whose rows are all among the first `dropped`. */
-  async tend(dropped: number): Promise<void> {
-    for (const [n, ring] of this.#rings.entries()) {
-      if (n === this.#current || n === this.#next || ring.rows === 0 || ring.upToRow > dropped) continue;
-      if (await this.#empty(n)) Object.assign(ring, { bytes: 0, rows: 0, upToRow: 0, writers: new Set() });
-    }
-    const isLarge = (this.#rings[this.#current] as Ring).bytes >= limits.logRingBytes;
-    if (isLarge) this.#next ??= this.#empties()[0];
-  }
-
-  #empties(): number[] {
-    return [...this.#rings.keys()].filter((n) => n !== this.#current && (this.#rings[n] as Ring).rows === 0);
-  }
-
-  /** Waits for no reader for long: appends and reads would queue behind it. */
-  async #empty(ring: number): Promise<boolean> {
+  /**
+   * Empties tables, and turns to the next where that is due.
+   * @param neededRow the first row that this server needs. What others have not read is kept for them, too.
+   */
+  async tend(neededRow: number): Promise<void> {
     try {
-      await this.#database.transaction(async (connection) => {
-        await connection.query(`SET LOCAL lock_timeout = ${limits.logRingLockMs}`);
+      const rings = await this.#database.query<Ring>(ringsSql, []);
+      const empty: number[] = [];
+      for (const { ring, last, isCurrent } of rings) {
+        if (isCurrent === 1) continue;
+        if (last === null || (last < neededRow && (await this.#empty(ring, last)))) empty.push(ring);
+      }
+      const current = rings.find(({ isCurrent }) => isCurrent === 1);
+      if (current === undefined || current.last === null || current.bytes < limits.logRingBytes) return;
+      if (empty[0] !== undefined) await this.#database.query(turnSql, [empty[0], current.ring]);
+    } catch (error) {
+      this.onFailure(error as Error);
+    }
+  }
+
+  /**
+   * Waits for no reader for long: appends and reads would queue behind it. Who joins has its row in `node` before it reads the log,
+   * so once nobody reads it, those who need it are known.
+   */
+  async #empty(ring: number, last: number): Promise<boolean> {
+    try {
+      return await this.#database.transaction(async (connection) => {
+        await connection.query(`SET LOCAL lock_timeout = ${limits.logRingLockMs}; LOCK TABLE log_${ring}`);
+        const { rows } = await connection.query(neededSql, [this.#node, last]);
+        if (rows.length > 0) return false;
         await connection.query(`TRUNCATE log_${ring}`);
+        return true;
       });
-      return true;
     } catch (error) {
       this.onFailure(error as Error);
       return false;
     }
   }
 }
+
+const ringsSql = Array.from(
+  { length: ringSize },
+  (_, n) => `SELECT ${n} AS ring, (SELECT max(number) FROM log_${n}) AS last, pg_table_size('log_${n}') AS bytes,
+    (SELECT ring FROM log_end) = ${n} AS "isCurrent"`,
+).join(' UNION ALL ');
+const neededSql = 'SELECT 1 FROM node WHERE id <> $1 AND followed_row < $2 LIMIT 1';
+const turnSql = 'UPDATE log_end SET ring = $1 WHERE ring = $2';

@@ -27,10 +27,13 @@ export interface RowPlace {
   readonly seq: number;
 }
 
-/** Removes datapoints of the rows before it, up to these of each writer. */
-export interface RemovalEntry extends SeriesRemoval {
-  readonly upTo: readonly (readonly [writer: number, seq: number])[];
+/** A row with its number: its place among the rows of all writers. */
+export interface NumberedPlace extends RowPlace {
+  readonly number: number;
 }
+
+/** Removes datapoints of the rows before it. */
+export type RemovalEntry = SeriesRemoval;
 
 /** Sets the value of one datapoint: that of an index in a row. */
 export interface CorrectionEntry extends RowPlace {

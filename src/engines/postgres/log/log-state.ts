@@ -1,53 +1,47 @@
-// What this process knows of the log: the head, which rows hold which datapoints, how far all is sealed and followed, and the
-// tables of the ring. Read from the database at start, kept with each commit and each pass of sealing.
+// What this process knows of the log: the head, which rows hold which datapoints, how far all is sealed and followed. Read from the
+// database at start, kept with each commit and each pass of sealing, also those of other servers.
 import { limits } from '../../../config/limits.ts';
 import type { DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { Head } from '../../shared/head/head.ts';
 import { type LogEdit, LogEdits } from './log-edits.ts';
 import { type IndexedRow, LogIndex } from './log-index.ts';
-import type { LogRings } from './log-rings.ts';
-import type { LogRowContent, RowPlace } from './log-row.ts';
+import type { LogRowContent, NumberedPlace, RowPlace } from './log-row.ts';
 import type { PassOrder } from './store-protocol.ts';
-
-/** The last row of each writer that is sealed, or before a place. */
-export type Positions = readonly (readonly [writer: number, seq: number])[];
 
 /** A pass of sealing as the table `seal_pass` has it. */
 export interface StoredPass {
   readonly number: number;
+  /** Seq of the last datapoint, and number of the last row, that are sealed with it. */
   readonly upTo: number;
-  readonly positions: Positions;
+  readonly upToRow: number;
 }
 
 export class LogState {
   readonly head: Head;
   readonly index = new LogIndex();
   readonly edits = new LogEdits();
-  readonly rings: LogRings;
   readonly #beforeSealed: () => void;
   readonly #writer: () => number;
   /** How many of the rows of the index are sealed. */
   #sealedRows = 0;
   #sealedSeq = 0;
-  #pass: StoredPass = { number: 0, upTo: 0, positions: [] };
+  #pass: StoredPass = { number: 0, upTo: 0, upToRow: 0 };
   /** A pass that is under way, or was interrupted. */
   #begun: StoredPass | undefined;
   /** The position that the watcher of rules has confirmed; undefined where nobody follows. */
   #followedSeq: number | undefined;
-  /** How many rows of the index were dropped. */
-  #dropped = 0;
+  /** Number of the last row that is known. */
+  #lastRow = 0;
 
   /** @param parts.beforeSealed called before the head forgets what is sealed. */
   constructor(parts: {
     readonly head: Head;
-    readonly rings: LogRings;
     readonly beforeSealed: () => void;
     readonly writer: () => number;
   }) {
     this.#writer = parts.writer;
     this.#beforeSealed = parts.beforeSealed;
     this.head = parts.head;
-    this.rings = parts.rings;
   }
 
   get rows(): number {
@@ -60,6 +54,16 @@ export class LogState {
 
   get lastSeq(): number {
     return this.index.nextSeq - 1;
+  }
+
+  /** Number of the last row of the log that this process has read or appended. */
+  get lastRow(): number {
+    return this.#lastRow;
+  }
+
+  /** Number of the first row that this process needs: it is not sealed, or the watcher of rules has not confirmed it. */
+  get neededRow(): number {
+    return this.index.size === 0 ? this.#lastRow + 1 : this.index.at(0).number;
   }
 
   get sealedSeq(): number {
@@ -92,12 +96,20 @@ export class LogState {
     this.#begun = stored.begun;
     this.#followedSeq = stored.followedSeq;
     this.#sealedSeq = stored.pass.upTo;
+    this.#lastRow = stored.pass.upToRow;
+    this.#sealedRows = 0;
     this.head.startBehind(stored.pass.upTo);
     this.index.startBehind(stored.pass.upTo);
   }
 
+  /** Called at start, when all rows were added: where the log ends. */
+  startAt({ number, position }: { readonly number: number; readonly position: number }): void {
+    this.#lastRow = Math.max(this.#lastRow, number);
+    this.index.skipTo(position);
+  }
+
   /** A row that is sealed already; kept for the watcher. */
-  addSealed(place: RowPlace, count: number, position: number): void {
+  addSealed(place: NumberedPlace, count: number, position: number): void {
     if (this.index.size === 0) this.index.startBehind(position - 1);
     this.index.add(place, count, position);
     this.#sealedRows = this.index.size;
@@ -109,8 +121,9 @@ export class LogState {
     this.index.skipTo(this.#sealedSeq + 1);
   }
 
-  /** @param position the number that its own process gave its first datapoint. @returns the seq of that, here. */
-  add(place: RowPlace, count: number, position = 0): number {
+  /** Adds the next row. @param position the seq of its first datapoint, which is returned. */
+  add(place: NumberedPlace, count: number, position: number): number {
+    this.#lastRow = place.number;
     return this.index.add(place, count, position);
   }
 
@@ -149,20 +162,13 @@ export class LogState {
     return this.index.slice(this.#sealedRows, this.index.size);
   }
 
-  /** The last row of each writer whose rows are in the index. */
-  get positions(): Positions {
-    return this.#positionsTo(this.index.size);
-  }
-
   nextPass(rows: number): PassOrder | undefined {
     if (this.#sealedRows === this.index.size) return undefined;
-    const to = this.#begun === undefined ? this.#endOfPass(rows) : this.#endOf(this.#begun);
+    const to =
+      this.#begun === undefined ? this.#endOfPass(rows) : this.index.endOfRow(this.#begun.upToRow, this.#sealedRows);
     // Where it is interrupted, some of its units are stored, or all: whoever goes on must do so up to the same row.
-    this.#begun ??= {
-      number: this.#pass.number + 1,
-      upTo: lastOf(this.index.at(to - 1)),
-      positions: this.#positionsTo(to),
-    };
+    const last = this.index.at(to - 1);
+    this.#begun ??= { number: this.#pass.number + 1, upTo: lastOf(last), upToRow: last.number };
     return {
       ...this.#begun,
       writer: this.#writer(),
@@ -173,15 +179,14 @@ export class LogState {
   }
 
   /** All units of a pass are stored. */
-  async sealed({ number, upTo, positions, rows }: PassOrder): Promise<void> {
-    this.#pass = { number, upTo, positions };
+  sealed({ number, upTo, upToRow }: StoredPass): void {
+    this.#pass = { number, upTo, upToRow };
     this.#begun = undefined;
     this.#sealedSeq = upTo;
-    this.#sealedRows += rows.length / this.index.fields;
+    this.#sealedRows = this.index.endOfRow(upToRow, this.#sealedRows);
     this.#beforeSealed();
     this.head.sealed(upTo);
     this.#drop();
-    await this.rings.tend(this.#dropped);
   }
 
   /** Sealed rows that the watcher has read are not needed any more; nor are those beyond what is kept for it. */
@@ -193,7 +198,6 @@ export class LogState {
     const count = Math.min(this.#sealedRows, this.index.endUpTo(keptFrom));
     this.index.drop(count);
     this.#sealedRows -= count;
-    this.#dropped += count;
     this.edits.drop(Math.min(this.#sealedSeq, keptFrom));
   }
 
@@ -202,26 +206,6 @@ export class LogState {
     if (this.head.rows <= rows) return this.index.size;
     const to = this.index.firstBehind(this.#sealedSeq + rows - 1) + 1;
     return Math.max(this.#sealedRows + 1, this.index.endUpTo(lastOf(this.index.at(to - 1))));
-  }
-
-  #endOf({ positions }: StoredPass): number {
-    const seqs = new Map(positions);
-    let to = this.#sealedRows;
-    for (; to < this.index.size; to++) {
-      const { writer, seq } = this.index.at(to);
-      if (seq > (seqs.get(writer) ?? 0)) break;
-    }
-    return to;
-  }
-
-  /** The last row of each writer up to an index, on from those of the last pass that are in the ring still. */
-  #positionsTo(to: number): Positions {
-    const seqs = new Map(this.#pass.positions);
-    for (let at = this.#sealedRows; at < to; at++) {
-      const { writer, seq } = this.index.at(at);
-      seqs.set(writer, seq);
-    }
-    return [...seqs].filter(([writer]) => this.rings.has(writer));
   }
 }
 

@@ -1,6 +1,7 @@
-// Appends to the log over one connection, one commit at a time, so that the numbers of this writer's rows have no gaps and
-// their order is that of the commits. Where the connection breaks during a commit, nobody knows whether it was made: the same
-// row is appended again until it is in, or found (I1); meanwhile nothing else is.
+// Appends to the log over one connection, one commit at a time. Each row takes the next number and position of all writers from
+// `log_end` in the statement that adds it: so their order is that of the commits, whoever makes them, without a gap. Where the
+// connection breaks during a commit, nobody knows whether it was made: the same row is appended again until it is in, or found
+// (I1); meanwhile nothing else is.
 import { limits } from '../../../config/limits.ts';
 import { isConflict, isConnectionLost, writeFailureOf } from '../database/database-error.ts';
 import type { OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
@@ -14,11 +15,16 @@ export interface Beside {
 
 export interface AppendedRow {
   readonly seq: number;
-  /** The seq of its first datapoint, as this process numbers them. */
-  readonly position: number;
   readonly count: number;
   readonly bytes: Buffer;
   readonly beside?: Beside | undefined;
+}
+
+/** Where a row was put among those of all writers. */
+export interface GivenPlace {
+  readonly number: number;
+  /** The seq of its first datapoint. */
+  readonly position: number;
 }
 
 /** The fence of this writer is gone: another process has taken it for dead. Nothing can be appended any more. */
@@ -31,7 +37,7 @@ export class WriterFenced extends Error {
 /** Tables that the log consists of; each is emptied as a whole. */
 export const ringSize = 4;
 
-const ownParameters = 5;
+const ownParameters = 4;
 
 export class LogWriter {
   readonly #database: PostgresDatabase;
@@ -65,6 +71,7 @@ export class LogWriter {
       [],
     );
     this.#writer = (rows[0] as { writer: number }).writer;
+    await this.#readRing();
   }
 
   get writer(): number {
@@ -74,16 +81,6 @@ export class LogWriter {
   /** The place of the next row. */
   get next(): RowPlace {
     return { writer: this.#writer, seq: this.#nextSeq };
-  }
-
-  /** The table that is appended to. */
-  get ring(): number {
-    return this.#ring;
-  }
-
-  /** Appends to another table from now on; call it while no append is under way. */
-  turnTo(ring: number): void {
-    this.#ring = ring;
   }
 
   /** Why nothing can be appended, for people; undefined while it can. */
@@ -105,13 +102,14 @@ export class LogWriter {
    * Appends the next row; resolves when it is on disk. Call one at a time.
    * @throws WriterFenced; errors of PostgreSQL where the row was not stored.
    */
-  async append(row: AppendedRow): Promise<void> {
+  async append(row: AppendedRow): Promise<GivenPlace> {
     if (this.#connection === undefined || this.#connection.isLost) {
       void this.#reconnect();
       throw new Error(`Connection terminated: ${this.#refusesBecause}`);
     }
+    let place: GivenPlace;
     try {
-      await this.#insert(row);
+      place = await this.#insert(row);
     } catch (error) {
       if (!isConnectionLost(error) && !this.#connection.isLost) {
         this.#noteRefusal(error);
@@ -120,7 +118,7 @@ export class LogWriter {
       this.#isSettling = true;
       const late = setTimeout(() => this.onUnknown(), limits.postgresOutcomeMs).unref();
       try {
-        await this.#settle(row);
+        place = await this.#settle(row);
       } finally {
         clearTimeout(late);
         this.#isSettling = false;
@@ -129,6 +127,7 @@ export class LogWriter {
     }
     this.#nextSeq += 1;
     this.#refusesBecause = undefined;
+    return place;
   }
 
   async close(): Promise<void> {
@@ -142,13 +141,12 @@ export class LogWriter {
   }
 
   /** The outcome of a commit is unknown: makes it again until it is known. */
-  async #settle(row: AppendedRow): Promise<void> {
+  async #settle(row: AppendedRow): Promise<GivenPlace> {
     for (;;) {
       await Promise.race([this.#reconnect(), this.#closed.promise]);
       if (this.#isClosed) throw new Error('The service is stopping; whether the commit was made is not known.');
       try {
-        await this.#insert(row);
-        return;
+        return await this.#insert(row);
       } catch (error) {
         // What the server refuses now, it may have stored before: until that is known, nothing is answered.
         if (error instanceof WriterFenced) throw error;
@@ -157,31 +155,40 @@ export class LogWriter {
     }
   }
 
-  async #insert({ seq, position, count, bytes, beside }: AppendedRow): Promise<void> {
+  async #insert({ seq, count, bytes, beside }: AppendedRow): Promise<GivenPlace> {
     const others = beside === undefined ? '' : `, ${beside.sql(ownParameters + 1)}`;
-    // In one statement, which is a transaction of its own. The row is there already where its commit was made before.
-    const sql = `WITH fence AS (SELECT writer FROM log_writer WHERE writer = $1 FOR KEY SHARE),
-      added AS (INSERT INTO log_${this.#ring} (writer, seq, position, count, bytes)
-        SELECT writer, CAST($2 AS bigint), CAST($3 AS bigint), CAST($4 AS integer), CAST($5 AS bytea) FROM fence
-        ON CONFLICT DO NOTHING RETURNING seq)${others}
-      SELECT count(*) AS added FROM added`;
-    const parameters = [this.#writer, seq, position, count, bytes, ...(beside?.parameters ?? [])];
+    const parameters = [this.#writer, seq, count, bytes, ...(beside?.parameters ?? [])];
     for (let attempt = 1; ; attempt++) {
       try {
-        const { rows } = await this.#own.query<{ added: number }>(sql, parameters);
-        if (rows[0]?.added === 1 || (await this.#isThere(seq, bytes))) return;
-        this.#isFenced = true;
-        this.#refusesBecause = 'another process has taken this one for dead';
-        throw new WriterFenced();
+        const { rows } = await this.#own.query<GivenPlace>(appendSql(this.#ring, others), parameters);
+        if (rows[0] !== undefined) return rows[0];
       } catch (error) {
-        if (!isConflict(error) || attempt === limits.postgresConflictsMax) throw error;
+        const isThere = writeFailureOf(error).kind === 'exists';
+        if ((!isThere && !isConflict(error)) || attempt === limits.postgresConflictsMax) throw error;
       }
+      // It is there already where its commit was made before, or the end of the log is in another table by now.
+      const place = await this.#find(seq, bytes);
+      if (place !== undefined) return place;
+      if (await this.#readRing()) continue;
+      this.#isFenced = true;
+      this.#refusesBecause = 'another process has taken this one for dead';
+      throw new WriterFenced();
     }
   }
 
-  async #isThere(seq: number, bytes: Buffer): Promise<boolean> {
-    const sql = `SELECT 1 FROM log_${this.#ring} WHERE writer = $1 AND seq = $2 AND bytes = $3`;
-    return (await this.#own.query(sql, [this.#writer, seq, bytes])).count === 1;
+  async #find(seq: number, bytes: Buffer): Promise<GivenPlace | undefined> {
+    const sql = 'SELECT number, position FROM log WHERE writer = $1 AND seq = $2 AND bytes = $3';
+    return (await this.#own.query<GivenPlace>(sql, [this.#writer, seq, bytes])).rows[0];
+  }
+
+  /** Which table the log ends in. @returns false where this writer has no fence any more. */
+  async #readRing(): Promise<boolean> {
+    const { rows } = await this.#own.query<{ ring: number }>(
+      'SELECT ring FROM log_end WHERE EXISTS (SELECT 1 FROM log_writer WHERE writer = $1)',
+      [this.#writer],
+    );
+    this.#ring = rows[0]?.ring ?? this.#ring;
+    return rows.length > 0;
   }
 
   get #own(): OwnConnection {
@@ -226,3 +233,19 @@ export class LogWriter {
     if (kind === 'storage') this.#refusesBecause = `the database refuses to write: ${message}`;
   }
 }
+
+/**
+ * One statement, which is a transaction of its own: whoever appends next waits for the row of `log_end` as long as the server needs to
+ * commit, and never for this process. What belongs beside it depends on `added`, so nothing is stored where the fence is gone or
+ * the log ends in another table; where the row is there already, the statement fails and takes no number.
+ */
+const appendSql = (
+  ring: number,
+  others: string,
+) => `WITH fence AS (SELECT writer FROM log_writer WHERE writer = $1 FOR KEY SHARE),
+  place AS (UPDATE log_end SET number = number + 1, position = position + CAST($3 AS integer)
+    WHERE ring = ${ring} AND EXISTS (SELECT 1 FROM fence) RETURNING number, position - CAST($3 AS integer) AS position),
+  added AS (INSERT INTO log_${ring} (writer, seq, number, position, count, bytes)
+    SELECT CAST($1 AS bigint), CAST($2 AS bigint), number, position, CAST($3 AS integer), CAST($4 AS bytea) FROM place
+    RETURNING writer, number, position)${others}
+  SELECT number, position FROM added`;

@@ -138,7 +138,7 @@ suite('the log on PostgreSQL', { skip: withoutPostgres }, () => {
   test('a writer whose fence was taken appends nothing any more, even of what it had begun', async () => {
     const former = new LogWriter(database);
     await former.start();
-    const row = { seq: 1, position: 1, count: 0, bytes: Buffer.from('x') };
+    const row = { seq: 1, count: 0, bytes: Buffer.from('x') };
     await former.append(row);
     // The engine's own writer was fenced by that start.
     await assert.rejects(engine.commitLog.append(batchOf([{ sensor: 1 }])), { code: 'storage' });

@@ -59,12 +59,12 @@ export class Receipts {
     const rows = [...byHash.values()];
     return {
       sql: (n) => `receipts AS (INSERT INTO receipt (hash, sensor, caller, body_hash, answer, at)
-        SELECT decode(one.hash, 'hex'), one.sensor, one.caller, one.body_hash, one.answer, one.at FROM fence,
+        SELECT decode(one.hash, 'hex'), one.sensor, one.caller, one.body_hash, one.answer, one.at FROM added,
           unnest(CAST($${n} AS text[]), CAST($${n + 1} AS bigint[]), CAST($${n + 2} AS text[]), CAST($${n + 3} AS text[]),
             CAST($${n + 4} AS text[]), CAST($${n + 5} AS bigint[])) AS one(hash, sensor, caller, body_hash, answer, at)
         ON CONFLICT (hash) DO UPDATE SET sensor = excluded.sensor, caller = excluded.caller,
           body_hash = excluded.body_hash, answer = excluded.answer, at = excluded.at),
-      unclaimed AS (DELETE FROM claim USING unnest(CAST($${n} AS text[])) AS one(hash)
+      unclaimed AS (DELETE FROM claim USING added, unnest(CAST($${n} AS text[])) AS one(hash)
         WHERE claim.hash = decode(one.hash, 'hex'))`,
       parameters: [
         hashes,

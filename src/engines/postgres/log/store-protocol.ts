@@ -17,8 +17,8 @@ export interface PassOrder {
   readonly upTo: number;
   /** The rows of the log that it seals (log-index.ts). */
   readonly rows: Float64Array;
-  /** The last row of each writer that is sealed with it. */
-  readonly positions: readonly (readonly [writer: number, seq: number])[];
+  /** The number of the last row that is sealed with it. */
+  readonly upToRow: number;
   readonly edits: readonly LogEdit[];
   /** The position that the watcher of rules has confirmed; undefined where nobody follows the log. */
   readonly followedSeq: number | undefined;

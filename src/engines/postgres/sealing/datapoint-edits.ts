@@ -12,7 +12,6 @@ import type { Appender } from '../log/appender.ts';
 import type { RowPlace } from '../log/log-row.ts';
 import type { LogState } from '../log/log-state.ts';
 import type { Beside } from '../log/log-writer.ts';
-import { forgetRepeatedBodies } from '../log/receipts.ts';
 import { refusalOfWork, type Store, StoreFailure } from '../log/store.ts';
 import type { SealControl } from './seal-control.ts';
 
@@ -58,7 +57,7 @@ export class DatapointEdits implements EditWriter {
     let note: RowPlace | undefined;
     const append = () =>
       appender.appendEdit({
-        entry: { removal: { ...removal, upTo: state.positions } },
+        entry: { removal },
         beside: (place) => {
           note = place;
           logged = [...state.head.select(removal)].length;
@@ -113,7 +112,7 @@ function noteOf(removal: SeriesRemoval, { seq }: RowPlace, logged: number): Besi
   return {
     sql: (n) => `noted AS (INSERT INTO deletion (writer, seq, sensor, first, last, number, text)
         SELECT writer, CAST($${n} AS bigint), CAST($${n + 1} AS bigint), CAST($${n + 2} AS bigint), CAST($${n + 3} AS bigint),
-          CAST($${n + 4} AS double precision), CAST($${n + 5} AS text) FROM fence ON CONFLICT DO NOTHING),
+          CAST($${n + 4} AS double precision), CAST($${n + 5} AS text) FROM added ON CONFLICT DO NOTHING),
       credited AS (${creditBeside(n + 6, n + 1)}),
       forgotten AS (${forgetSql(n + 1)})`,
     parameters: [seq, sensor, fromMs, toMs, number, text, logged],
@@ -130,8 +129,9 @@ function creditBeside(logged: number, sensor: number): string {
     WHERE push_charge.device = gone.device AND CAST($${logged} AS double precision) > 0`;
 }
 
+/** With the row, as all that stands beside it. */
 function forgetSql(parameter: number): string {
-  return forgetRepeatedBodies.replace('$1', `CAST($${parameter} AS bigint)`);
+  return `DELETE FROM receipt USING added WHERE receipt.sensor = CAST($${parameter} AS bigint)`;
 }
 
 function within(removal: SeriesRemoval): SeriesRemoval {

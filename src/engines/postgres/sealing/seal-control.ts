@@ -18,7 +18,7 @@ export interface Sealable {
   /** The order for a pass over so many datapoints, about, the oldest; undefined where there is nothing. */
   nextPass(rows: number): PassOrder | undefined;
   /** A pass has ended. */
-  sealed(order: PassOrder): Promise<void>;
+  sealed(order: PassOrder): void;
 }
 
 interface SealControlParts {
@@ -30,6 +30,8 @@ interface SealControlParts {
   readonly onFailure: (error: Error) => void;
   /** Called with a sentence about each log row that could not be read. */
   readonly onDamaged: (what: string) => void;
+  /** Called when a pass is stored as a whole. */
+  readonly afterPass: () => Promise<void>;
   /** Called when a pass has ended, whole or not: what waits for it may go on. */
   readonly onEnded: () => void;
 }
@@ -165,7 +167,8 @@ export class SealControl {
       if (order === undefined) return;
       const { sensors, datapoints, damage } = await store.ask('pass', order);
       for (const what of damage) this.#parts.onDamaged(what);
-      await log.sealed(order);
+      log.sealed(order);
+      await this.#parts.afterPass();
       this.#cutOff = 0;
       const isWhole = datapoints >= this.#rowsMin;
       this.#expect(sensors);

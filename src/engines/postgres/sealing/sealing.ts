@@ -84,8 +84,8 @@ export class SealingPass {
 
   /** Says that the pass is under way; with its first unit. */
   async #begin(connection: Connection): Promise<void> {
-    const { writer, number, upTo, positions } = this.#order;
-    const { count } = await connection.query(beginSql, [writer, number, upTo, JSON.stringify(positions)]);
+    const { writer, number, upTo, upToRow } = this.#order;
+    const { count } = await connection.query(beginSql, [writer, number, upTo, upToRow]);
     if (count === 0) throw new Error('Another process has taken this one for dead, and seals in its place.');
   }
 
@@ -250,9 +250,10 @@ const putLatestSql = `INSERT INTO series AS old (sensor, version, pass, at, posi
 
 /** While the fence of this process is there, which is locked until the unit is committed. */
 const beginSql = `WITH fence AS (SELECT writer FROM log_writer WHERE writer = $1 FOR KEY SHARE)
-  INSERT INTO seal_pass (number, up_to, positions)
-    SELECT CAST($2 AS bigint), CAST($3 AS bigint), CAST($4 AS text) FROM fence
-  ON CONFLICT (number) DO UPDATE SET up_to = excluded.up_to WHERE seal_pass.up_to = excluded.up_to`;
+  INSERT INTO seal_pass (number, up_to, up_to_row)
+    SELECT CAST($2 AS bigint), CAST($3 AS bigint), CAST($4 AS bigint) FROM fence
+  ON CONFLICT (number) DO UPDATE SET up_to = excluded.up_to
+    WHERE seal_pass.up_to = excluded.up_to AND seal_pass.up_to_row = excluded.up_to_row`;
 const wholeSql = `UPDATE seal_pass SET is_whole = 1,
     newest_received = coalesce($2, (SELECT max(newest_received) FROM seal_pass WHERE number < $1)) WHERE number = $1`;
 const setRowAsideSql = `INSERT INTO damaged_log SELECT writer, seq, position, count, bytes FROM log
