@@ -880,6 +880,15 @@ export const limits = {
   /** Milliseconds between two signs of life of a server in the database, and without one after which it may be declared dead. */
   nodeRenewMs: 1_000,
   nodeDeadMs: 5_000,
+  /** Milliseconds after which the position of the watcher of rules is stored in the database. */
+  confirmMs: 1_000,
+  /**
+   * Milliseconds between two looks for what other servers have appended, while there are others, and while none is known; and between two
+   * hints at own rows.
+   */
+  logPollMs: 75,
+  logPollMsAlone: 1_000,
+  logHintMs: 5,
   /** Milliseconds between two looks for what other servers announce, where the hint of that was lost. */
   announcementPollMs: 1_000,
   /** Announcements that are read and applied at a time. */

@@ -40,6 +40,16 @@ export interface FollowedPush {
   readonly skipsRules: boolean;
 }
 
+/** How datapoints of a batch were pushed: what their delivery by other processes needs. */
+export interface PushedAs {
+  readonly sensor: SensorKey;
+  /** How many datapoints it has; 0 for a message that only kept its place. */
+  readonly count: number;
+  readonly receivedMs: number;
+  readonly original: OriginalMessage | undefined;
+  readonly many: boolean;
+}
+
 /** How stored fingerprints are trimmed. */
 export interface FingerprintTrim {
   /** Bytes that they may take. */
@@ -52,10 +62,12 @@ export interface CommitLog {
   /**
    * Stores the batch as a whole or not at all; it is on disk when this resolves (I1). Batches are committed in the
    * order of the calls.
+   * @param pushesOf the pushes of the batch in their order, with all of its datapoints. Called only where other processes deliver
+   * them, too; left out for what nobody delivers.
    * @returns the seq of the first datapoint; the others follow one by one.
    * @throws Refusal `storage` when the disk refuses.
    */
-  append(batch: DatapointBatch): Promise<number>;
+  append(batch: DatapointBatch, pushesOf?: () => readonly PushedAs[]): Promise<number>;
   /**
    * True while sealing is behind. A batch of more than `catchUpDatapointsMax` would wait for sealing, and later
    * batches behind it; smaller batches are committed.

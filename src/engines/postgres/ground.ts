@@ -31,8 +31,11 @@ export interface Ground {
   readonly registry: Registry;
   readonly stores: RegistryStores;
   readonly coordination: PostgresCoordination;
+  readonly announcements: Announcements;
   /** Called after a commit that marked sensors for deletion. */
   onPurge: () => void;
+  /** Called when another server has hinted at new rows of the log. */
+  onLogHint: () => void;
   close(): Promise<void>;
 }
 
@@ -42,18 +45,23 @@ export async function openGround(url: string, { clock, log, ids = randomIds }: O
   const database = new PostgresDatabase(url, { log });
   try {
     await migrate(url);
-    const membership = await Membership.join(database, id);
-    const writer = new RegistryWriter({ database, writer: id });
+    const membership = await Membership.join(database, id, log);
+    const writer = new RegistryWriter({ database, writer: id, isMember: true });
     const searches = new Searches(database);
-    // Membership lets one server run: who else tells something is a command.
-    const announcements = new Announcements({ database, writer, node: id, isAlone: () => true, log });
+    const announcements = new Announcements({
+      ...{ database, writer, node: id, log },
+      isAlone: () => membership.isAlone,
+      bury: () => membership.lookAtOthers(),
+      onLogHint: () => ground.onLogHint(),
+    });
     const counts = new PostgresCounts({ database, writer, clock, databaseNowMs: membership.databaseNowMs });
     const registry = postgresRegistry({ database, writer, searches, onPurge: () => ground.onPurge() });
     const ground: Ground = {
-      ...{ database, membership, writer, searches, registry },
+      ...{ database, membership, writer, searches, registry, announcements },
       stores: sqlStores(registry, clock),
       coordination: new PostgresCoordination({ node: id, writer, counts, announcements }),
       onPurge: () => {},
+      onLogHint: () => {},
       close: async () => {
         searches.close();
         await announcements.close();

@@ -12,12 +12,16 @@ import { Head } from '../shared/head/head.ts';
 import { HeadLastSeen } from '../shared/head/head-last-seen.ts';
 import { SeriesEdits } from '../shared/sealing/series-edits.ts';
 import { ReaderThread } from '../shared/threads/reader-thread-client.ts';
+import type { Membership } from './coordination/membership.ts';
 import type { PostgresDatabase } from './database/postgres-database.ts';
 import { Appender } from './log/appender.ts';
 import { PostgresCommitLog } from './log/commit-log.ts';
+import { Confirmation } from './log/confirmation.ts';
 import { HeardTable } from './log/heard-table.ts';
 import { LogFollower } from './log/log-follower.ts';
+import { LogFollowing } from './log/log-following.ts';
 import { loadLog } from './log/log-loading.ts';
+import { LogPolling } from './log/log-polling.ts';
 import type { Query } from './log/log-reader.ts';
 import { LogRings } from './log/log-rings.ts';
 import { LogState } from './log/log-state.ts';
@@ -27,15 +31,16 @@ import { refusalOfWork } from './log/store.ts';
 import { LastValueDevices } from './reads/last-value-devices.ts';
 import { PostgresSeries } from './reads/series.ts';
 import { completeRemovals, DatapointEdits } from './sealing/datapoint-edits.ts';
+import { EditTurn, SealingDuty } from './sealing/node-lease.ts';
 import { Purge } from './sealing/purge.ts';
 import { SealControl } from './sealing/seal-control.ts';
+import { succession } from './sealing/succession.ts';
 import { StoreThread } from './threads/store-thread-client.ts';
 
 export interface LogOptions {
   readonly url: string;
   readonly database: PostgresDatabase;
-  /** The row of this process in `node`. */
-  readonly node: string;
+  readonly membership: Membership;
   /** False where the lease was taken with a greater epoch. */
   readonly isNewest: (fence: Fence) => boolean;
 }
@@ -62,10 +67,13 @@ export interface LogParts {
   readonly lastValues: LastValueDevices;
   /** Brings the table `heard` up to date, before a search that uses it. */
   beforeLastSeen(): Promise<void>;
+  /** Another server has hinted at new rows. */
+  wake(): void;
   close(): Promise<void>;
 }
 
-export async function openLog({ url, database, node, isNewest }: LogOptions): Promise<LogParts> {
+export async function openLog({ url, database, membership, isNewest }: LogOptions): Promise<LogParts> {
+  const node = membership.id;
   const head = new Head();
   const lastSeen = new HeadLastSeen(head);
   const heard = new HeardTable({ database, lastSeen });
@@ -75,29 +83,54 @@ export async function openLog({ url, database, node, isNewest }: LogOptions): Pr
   const store = new StoreThread(url);
   const receipts = new Receipts({ database, writer });
   // Rows of writers before this one are complete from then on.
-  await writer.start();
+  await writer.start(node);
   const damage = await loadLog(database, state);
   await database.query(
     'DELETE FROM claim WHERE NOT EXISTS (SELECT 1 FROM log_writer WHERE log_writer.writer = claim.writer)',
   );
-  damage.push(...(await completeRemovals(database, store)));
+  const duty = new SealingDuty({ database, node });
+  const isOurs = () => duty.isOurs;
+  if (await duty.take()) damage.push(...(await completeRemovals(database, store)));
   const query: Query = (sql, parameters) => database.query(sql, parameters);
   const follower = new LogFollower({ query, index: state.index, edits: state.edits });
   const failed = (error: Error) => parts.onFailure(error, { fatal: false });
-  const purge = new Purge({ store, state, onFailure: failed });
+  const purge = new Purge({ database, store, state, isOurs, onFailure: failed });
+  const confirmation = new Confirmation({ database, state });
+  const following: LogFollowing = new LogFollowing({
+    ...{ query, state, writer: () => writer.writer, isSealing: isOurs },
+    deliver: (pushes) => commitLog.onFollowed(pushes),
+    onDamaged: (what) => parts.onDamaged(what),
+    onChanged: () => {
+      sealing.committed();
+      appender.resume();
+      purge.passEnded();
+    },
+    onGap: (error) => parts.onFailure(error, { fatal: true }),
+  });
+  const turn = new EditTurn({ database, node, catchUp: () => following.catchUp() });
+  const isAlone = () => membership.isAlone;
+  const polling = new LogPolling({ database, isAlone, follow: () => following.follow() });
   const sealing: SealControl = new SealControl({
     store,
     log: state,
+    isOurs,
+    inTurn: (work) => turn.during(work),
     countSensors: async () => (await database.query<{ n: number }>('SELECT count(*) AS n FROM sensor'))[0]?.n ?? 0,
     onFailure: failed,
-    afterPass: () => rings.tend(state.neededRow),
+    afterPass: async () => {
+      await confirmation.flush().catch(() => {});
+      await rings.tend(state.neededRow);
+    },
     onDamaged: (what) => parts.onDamaged(what),
     onEnded: () => {
       appender.resume();
       purge.passEnded();
     },
   });
-  const appender = new Appender({ state, writer, receipts, sealing });
+  const appender: Appender = new Appender({
+    ...{ state, writer, receipts, sealing },
+    others: { isAlone, before: (number, add) => following.before(number, add), hint: () => polling.hint() },
+  });
   const exclusively = sealing.exclusively.bind(sealing);
   const edits = new SeriesEdits({ head, writer: new DatapointEdits({ state, appender, sealing, store }) });
   const longReads = new ReaderThread(() => startReader(url));
@@ -105,8 +138,11 @@ export async function openLog({ url, database, node, isNewest }: LogOptions): Pr
   rings.onFailure = failed;
   receipts.onFailure = failed;
   appender.onFenced = (error) => parts.onFailure(error, { fatal: true });
+  const commitLog: PostgresCommitLog = new PostgresCommitLog({
+    ...{ database, state, appender, follower, receipts, confirmation, isNewest, exclusively },
+  });
   const parts: LogParts = {
-    commitLog: new PostgresCommitLog({ database, state, appender, follower, receipts, isNewest, exclusively }),
+    commitLog,
     series,
     damage,
     figures: figuresOf({ state, writer, appender, sealing, series }),
@@ -123,10 +159,14 @@ export async function openLog({ url, database, node, isNewest }: LogOptions): Pr
     purge: () => purge.begin(),
     lastValues: new LastValueDevices({ database, state }),
     beforeLastSeen: () => heard.update(),
+    wake: () => polling.wake(),
     close: async () => {
       // A database that does not answer is not waited for: what it has of the last commit is not acknowledged.
       await Promise.race([appender.close(), delay(limits.postgresConnectMs, undefined, { ref: false })]);
-      await Promise.all([sealing.close(), purge.close(), store.close()]);
+      following.close();
+      await Promise.all([polling.close(), turn.close(), sealing.close(), purge.close(), store.close()]);
+      await confirmation.flush().catch(() => {});
+      await duty.give();
       await series.close();
       await receipts.close();
       await writer.close();
@@ -135,7 +175,13 @@ export async function openLog({ url, database, node, isNewest }: LogOptions): Pr
   };
   appender.onCommit = (durationMs) => parts.onCommit(durationMs);
   sealing.start();
-  purge.start();
+  purge.begin();
+  membership.followed = () => ({ row: state.lastRow, position: state.lastSeq });
+  membership.onRenewed = succession({
+    ...{ membership, duty, purge, sealing, onFailure: failed },
+    completeRemovals: () => completeRemovals(database, store),
+  });
+  polling.wake();
   return parts;
 }
 

@@ -3,6 +3,7 @@ import { randomIds } from '../../base/ids.ts';
 import type { Announcer } from '../../domain/ports/coordination.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import { Announcements } from './coordination/announcements.ts';
+import { declareDead } from './coordination/death.ts';
 import { readRefusalOf } from './database/database-error.ts';
 import { migrate } from './database/migrate.ts';
 import { PostgresDatabase } from './database/postgres-database.ts';
@@ -19,7 +20,7 @@ export async function openPostgresEngine(url: string, options: OpenOptions): Pro
   try {
     const { database, coordination } = ground;
     const isNewest = coordination.isNewest.bind(coordination);
-    const parts = await openLog({ url, database, node: ground.membership.id, isNewest });
+    const parts = await openLog({ url, database, membership: ground.membership, isNewest });
     return new PostgresEngine({ ...options, ground, parts });
   } catch (error) {
     await ground.close();
@@ -43,7 +44,8 @@ export async function openPostgresRegistryAlone(
   }
   const name = `command ${randomIds.uuid()}`;
   const writer = new RegistryWriter({ database, writer: name });
-  const announcer = new Announcements({ database, writer, node: name });
+  const bury = () => declareDead(database, {});
+  const announcer = new Announcements({ database, writer, node: name, bury });
   const searches = new Searches(database);
   const close = async () => {
     searches.close();

@@ -58,6 +58,7 @@ export class PostgresEngine implements Engine {
       reads: parts.figures.reads,
     };
     ground.onPurge = () => parts.purge();
+    ground.onLogHint = () => parts.wake();
     ground.searches.devicesOf = (asked) => parts.lastValues.find(asked);
     ground.searches.beforeLastSeen = () => parts.beforeLastSeen();
   }

@@ -5,7 +5,7 @@
 import { Refusal } from '../../../base/refusal.ts';
 import type { Caller } from '../../callers/caller.ts';
 import { FairShare } from '../../callers/fair-share.ts';
-import type { CommitLog } from '../../ports/commit-log.ts';
+import type { CommitLog, PushedAs } from '../../ports/commit-log.ts';
 import { BatchBuilder, countRows, type DatapointBatch } from '../datapoint-batch.ts';
 import type { Feed } from '../feed.ts';
 import type { AppendCallback, AppendRequest } from './append.ts';
@@ -293,7 +293,7 @@ export class Writer {
     try {
       const batch = toBatch(group);
       this.#pacing.commitBegins(countRows(batch));
-      this.#publish(group, await this.#commitLog.append(batch));
+      this.#publish(group, await this.#commitLog.append(batch, () => pushesOf(group)));
       this.#delay.committed(countRows(batch), performance.now() - sinceMs);
     } catch (error) {
       failure = error;
@@ -338,6 +338,15 @@ function toBatch(group: readonly QueuedAppend[]): DatapointBatch {
     if (append.receipt !== undefined) batch.addReceipt(append.receipt);
   }
   return batch.build();
+}
+
+function pushesOf(group: readonly QueuedAppend[]): PushedAs[] {
+  return group.flatMap(({ append }) =>
+    append.pushes.map(({ sensor, readings, receivedMs, original, many }) => ({
+      ...{ sensor: sensor.key, count: readings.length },
+      ...{ receivedMs, original, many },
+    })),
+  );
 }
 
 function countDatapoints(append: AppendRequest): number {

@@ -10,6 +10,7 @@ import type { Announcement, AnnouncementHandlers } from '../../../domain/ports/a
 import { PostgresDatabase } from '../database/postgres-database.ts';
 import { RegistryWriter } from '../registry/registry-writer.ts';
 import { Announcements } from './announcements.ts';
+import { declareDead } from './death.ts';
 
 /** A process with its own connections; `take` is what it does on each announcement. */
 class Process {
@@ -22,7 +23,10 @@ class Process {
   constructor(url: string, node: string) {
     this.database = new PostgresDatabase(url);
     this.writer = new RegistryWriter({ database: this.database, writer: node });
-    this.announcements = new Announcements({ database: this.database, writer: this.writer, node });
+    this.announcements = new Announcements({
+      ...{ database: this.database, writer: this.writer, node },
+      bury: () => declareDead(this.database, { node }),
+    });
   }
 
   listen(): void {

@@ -23,6 +23,10 @@ interface AnnouncementsParts {
   readonly node: string;
   /** Whether no other server can be on the database. */
   readonly isAlone?: () => boolean;
+  /** Declares servers dead that give no sign of life: nobody waits for them. */
+  readonly bury?: () => Promise<unknown>;
+  /** Called when another server has hinted at new rows of the log. */
+  readonly onLogHint?: () => void;
   readonly log?: Log | undefined;
 }
 
@@ -35,6 +39,8 @@ export class Announcements {
   #connection: OwnConnection | undefined;
   #running: Promise<void> | undefined;
   #isWanted = false;
+  /** When a look that found nothing more began, by the monotonic clock. */
+  #freshMs = performance.now();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: AnnouncementsParts) {
@@ -62,6 +68,11 @@ export class Announcements {
     }
   }
 
+  /** When this process last knew of all announcements, by the monotonic clock. */
+  get freshMs(): number {
+    return this.#freshMs;
+  }
+
   /** Begins to apply what others announce. */
   listen(handlers: AnnouncementHandlers): void {
     this.#handlers = handlers;
@@ -79,6 +90,7 @@ export class Announcements {
   async #untilFollowed(seq: number): Promise<void> {
     const { database, node } = this.#parts;
     const endMs = performance.now() + limits.announcementMsMax;
+    let buryMs = performance.now() + limits.nodeRenewMs;
     for (let waitMs = announcePollMsMin; ; waitMs = Math.min(2 * waitMs, limits.announcementPollMs)) {
       const [row] = await database.query<{ missing: number; refusal: string | null }>(followedSql, [seq, node]);
       if (row !== undefined && row.missing === 0) {
@@ -87,6 +99,10 @@ export class Announcements {
       }
       if (this.#closing.signal.aborted) throw stoppingRefusal();
       if (performance.now() > endMs) throw notFollowed();
+      if (performance.now() > buryMs) {
+        buryMs = performance.now() + limits.nodeRenewMs;
+        await this.#parts.bury?.().catch(() => {});
+      }
       await delay(waitMs, undefined, { ref: false });
     }
   }
@@ -99,8 +115,8 @@ export class Announcements {
         const connection = await this.#parts.database.connectAgain('announcements');
         this.#connection = connection;
         if (signal.aborted) return await connection.close();
-        connection.onNotification = () => this.#follow();
-        await connection.query(`LISTEN ${channel}`);
+        connection.onNotification = (of) => (of === channel ? this.#follow() : this.#parts.onLogHint?.());
+        await connection.query(`LISTEN ${channel}; LISTEN ${logChannel}`);
         // What came before it listened.
         this.#follow();
         await connection.lost;
@@ -132,8 +148,12 @@ export class Announcements {
     const { database, node, log } = this.#parts;
     try {
       for (;;) {
+        const startMs = performance.now();
         const rows = await database.query<AnnouncementRow>(nextSql, [node, limits.announcementsAtOnce]);
-        if (rows.length === 0) return;
+        if (rows.length === 0) {
+          this.#freshMs = startMs;
+          return;
+        }
         await this.#applyAll(rows);
       }
     } catch (error) {
@@ -169,18 +189,19 @@ export class Announcements {
 }
 
 const channel = 'dundun_announcement';
+/** On it servers hint at new rows of the log. */
+export const logChannel = 'dundun_log';
 /** Milliseconds until the first look whether others have applied an announcement. */
 const announcePollMsMin = 1;
 
 /** Where there is somebody to hear it: who joins later reads what is stored already. */
 const addSql = `INSERT INTO announcement (node, body) SELECT CAST($1 AS text), CAST($2 AS text)
   WHERE EXISTS (SELECT 1 FROM node WHERE id <> $1) RETURNING seq`;
-const living = `renewed > clock_timestamp() - make_interval(secs => ${limits.nodeDeadMs / 1000})`;
-const followedSql = `SELECT (SELECT count(*) FROM node WHERE id <> $2 AND followed < $1 AND ${living}) AS missing,
+const followedSql = `SELECT (SELECT count(*) FROM node WHERE id <> $2 AND followed < $1) AS missing,
   (SELECT refusal FROM announcement WHERE seq = $1) AS refusal`;
-/** Of those that have not applied it, the living still will, and the dead have to read everything anew. */
+/** Who has not applied it still will. */
 const removeSql = `DELETE FROM announcement WHERE seq = $1
-  AND NOT EXISTS (SELECT 1 FROM node WHERE id <> announcement.node AND followed < $1 AND ${living})`;
+  AND NOT EXISTS (SELECT 1 FROM node WHERE id <> announcement.node AND followed < $1)`;
 const nextSql = `SELECT seq, body FROM announcement WHERE node <> $1
   AND seq > (SELECT followed FROM node WHERE id = $1) ORDER BY seq LIMIT $2`;
 const followSql = 'UPDATE node SET followed = $2 WHERE id = $1';

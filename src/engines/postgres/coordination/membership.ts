@@ -1,58 +1,94 @@
-// This process as a node of the database: a row that it renews, and the lock by which there is one server on these data. A
-// connection of its own holds the lock; where it is lost, it is taken again on another one, and where somebody else has it
-// by then, or the row is gone, this process must end, because it is taken for dead.
+// This process as a node of the database: a row that it renews, with how far it has read the log, and locks on a connection of its own:
+// one that all servers share, which migrations and releases for one server take alone, and one of its number, by which others see
+// that it is connected. Who finds its row gone was declared dead and must end.
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '../../../base/log.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import { locks } from '../database/advisory-locks.ts';
 import type { OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
+import { declaredDead } from '../registry/registry-writer.ts';
+import { declareDead, isConnected } from './death.ts';
 
-/** Rows of nodes that ended without a word, and what they held. Whoever has the lock is alone. */
-const forgetOthers = 'DELETE FROM node WHERE id <> $1';
-/** What was announced is stored, and is read by whoever comes now. */
-const forgetAnnouncements = 'DELETE FROM announcement';
-const joinSql = `INSERT INTO node (id, followed)
-  SELECT $1, CASE WHEN is_called THEN last_value ELSE 0 END FROM announcement_seq_seq
-  RETURNING CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now`;
-const forgetWriters = 'DELETE FROM registry_writer WHERE writer <> $1';
+/** How far a server has read the log. */
+export interface Followed {
+  readonly row: number;
+  readonly position: number;
+}
+
+interface Joined {
+  readonly number: number;
+  readonly now: number;
+}
+
+interface MembershipParts {
+  readonly id: string;
+  readonly database: PostgresDatabase;
+  readonly log?: Log | undefined;
+}
 
 export class Membership {
   readonly id: string;
   readonly #database: PostgresDatabase;
+  readonly #log: Log | undefined;
   #connection: OwnConnection;
+  #connectedMs = performance.now();
+  readonly #number: number;
+  #others = 0;
+  /** Whether the connection has the lock of its number; the session of a lost one may have it for a while. */
+  #hasLock = false;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
+  #renewing: Promise<void> = Promise.resolve();
   /** The clock of the database less the monotonic clock of this process, in milliseconds, at the start. */
   readonly databaseNowMs: number;
   /** Called when this process must end. */
   onLost: (error: Error) => void = () => {};
+  /** How far this process has read the log; undefined before it has. */
+  followed: () => Followed | undefined = () => undefined;
+  /** Called after each sign of life. */
+  onRenewed: () => void = () => {};
 
-  private constructor(parts: {
-    readonly id: string;
-    readonly database: PostgresDatabase;
-    readonly connection: OwnConnection;
-    readonly databaseNowMs: number;
-  }) {
+  private constructor(parts: MembershipParts & { readonly connection: OwnConnection } & Joined) {
     this.id = parts.id;
     this.#database = parts.database;
+    this.#log = parts.log;
     this.#connection = parts.connection;
-    this.databaseNowMs = parts.databaseNowMs;
+    this.#number = parts.number;
+    this.databaseNowMs = parts.now;
     this.#watch();
-    this.#renewLater();
   }
 
-  /** @throws Refusal `conflict` where another server uses the database, `storage`. */
-  static async join(database: PostgresDatabase, id: string): Promise<Membership> {
+  /**
+   * Joins the servers of the database. All others know of it when this resolves, or are dead.
+   * @throws Refusal `conflict` where a server of another release uses the database, `storage`.
+   */
+  static async join(database: PostgresDatabase, id: string, log?: Log): Promise<Membership> {
     const connection = await database.connect('node');
-    if (!(await takeLock(connection))) {
+    try {
+      if (!(await takeLock(connection)))
+        throw new Refusal(
+          'conflict',
+          'A server of another release uses the database, or brings it up to date. Stop it first.',
+        );
+      const { number, now } = await addNode(connection, id);
+      const membership = new Membership({ id, database, log, connection, number, now });
+      await membership.#meet();
+      return membership;
+    } catch (error) {
       await connection.close();
-      throw new Refusal('conflict', 'Another server uses the database. Several on one database are not supported yet.');
+      throw error;
     }
-    await connection.query(forgetOthers, [id]);
-    await connection.query(forgetWriters, [id]);
-    await connection.query(forgetAnnouncements);
-    const { rows } = await connection.query<{ now: number }>(joinSql, [id]);
-    return new Membership({ id, database, connection, databaseNowMs: rows[0]?.now ?? 0 });
+  }
+
+  /** Whether no other server is there. Who joins waits until this process knows of it. */
+  get isAlone(): boolean {
+    return this.#others === 0;
+  }
+
+  /** How many other servers there are. */
+  get others(): number {
+    return this.#others;
   }
 
   /** Why everything is refused, for people; undefined while the database can be reached. */
@@ -60,13 +96,25 @@ export class Membership {
     return this.#connection.isLost && !this.#isClosed ? 'the database cannot be reached' : undefined;
   }
 
-  /** Gives up the row and the lock. */
+  /** Gives up the row and the locks. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    await this.#renewing;
     if (this.#connection.isLost) return;
     await this.#connection.query('DELETE FROM node WHERE id = $1', [this.id]).catch(() => {});
     await this.#connection.close().catch(() => {});
+  }
+
+  /** Waits until every other server has seen this one, or is declared dead. */
+  async #meet(): Promise<void> {
+    for (;;) {
+      await this.#renew();
+      if (this.#isClosed) return;
+      const { count } = await this.#connection.query(unmetSql(), [this.id, this.#number]);
+      if (count === 0) return;
+      await delay(limits.postgresRetryMsMin);
+    }
   }
 
   #watch(): void {
@@ -78,25 +126,65 @@ export class Membership {
     const connection = await this.#database.connectAgain('node');
     if (this.#isClosed) return connection.close();
     this.#connection = connection;
+    this.#connectedMs = performance.now();
+    this.#hasLock = false;
     this.#watch();
+    // First of all, so that nobody takes it for dead.
+    await this.#renew();
     if (connection.isLost) return;
     // The server may still have the session of the connection that was lost.
     const isOurs = await takeLock(connection).catch(() => undefined);
-    if (isOurs === false) this.#end(new Error('Another server has taken over the database.'));
+    if (isOurs === false) this.#end(new Error('A server of another release has taken over the database.'));
+  }
+
+  /** Declares those dead that give no sign of life, out of turn. */
+  lookAtOthers(): Promise<void> {
+    return this.#renew();
   }
 
   #renewLater(): void {
-    this.#timer = setTimeout(() => void this.#renew(), limits.nodeRenewMs).unref();
+    clearTimeout(this.#timer);
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#renew(), limits.nodeRenewMs).unref();
   }
 
-  async #renew(): Promise<void> {
-    if (!this.#connection.isLost) {
-      const renewed = await this.#connection
-        .query('UPDATE node SET renewed = clock_timestamp() WHERE id = $1', [this.id])
+  #renew(): Promise<void> {
+    this.#renewing = this.#renewing.then(() => this.#renewNow());
+    return this.#renewing;
+  }
+
+  async #renewNow(): Promise<void> {
+    if (!this.#connection.isLost && !this.#isClosed) {
+      const { row, position } = this.followed() ?? { row: 0, position: 0 };
+      const connection = this.#connection;
+      const renewed = await connection
+        .query<{ others: number }>(renewSql, [this.id, row, position])
         .catch(() => undefined);
-      if (renewed?.count === 0 && !this.#isClosed) this.#end(new Error('This server was declared dead.'));
+      if (renewed?.count === 0 && !this.#isClosed) this.#end(declaredDead());
+      if (!this.#hasLock && !connection.isLost) await this.#takeOwnLock(connection).catch(() => {});
+      if (renewed?.rows[0] !== undefined) await this.#lookAtOthers(renewed.rows[0].others);
     }
-    if (!this.#isClosed) this.#renewLater();
+    this.#renewLater();
+  }
+
+  async #takeOwnLock(connection: OwnConnection): Promise<void> {
+    const sql = `SELECT pg_try_advisory_lock(${locks.nodeNumbers}, ${this.#number}) AS taken`;
+    const { rows } = await connection.query<{ taken: number }>(sql);
+    if (connection === this.#connection) this.#hasLock = rows[0]?.taken === 1;
+  }
+
+  async #lookAtOthers(others: number): Promise<void> {
+    this.#others = others;
+    if (others > 0) {
+      // Others may have been cut off together with this one.
+      const waitsForConnected = performance.now() - this.#connectedMs < limits.nodeDeadMs;
+      try {
+        const dead = await declareDead(this.#database, { node: this.id, waitsForConnected });
+        for (const node of dead) this.#log?.warn({ node }, 'another server gave no sign of life and was declared dead');
+      } catch (error) {
+        this.#log?.debug({ err: error }, 'a server that gives no sign of life could not be declared dead yet');
+      }
+    }
+    if (!this.#isClosed) this.onRenewed();
   }
 
   #end(error: Error): void {
@@ -104,11 +192,37 @@ export class Membership {
   }
 }
 
+/** What was announced is stored, and is read by whoever comes now; who is alone forgets what others have left. */
+async function addNode(connection: OwnConnection, id: string): Promise<Joined> {
+  await connection.query(`BEGIN; SELECT pg_advisory_xact_lock(${locks.joining})`);
+  const { rows } = await connection.query<Joined>(joinSql, [id]);
+  await connection.query(forgetWriters, [id]);
+  await connection.query('INSERT INTO registry_writer (writer, seq) VALUES ($1, 0)', [id]);
+  await connection.query(forgetAnnouncements, [id]);
+  await connection.query('COMMIT');
+  return rows[0] as Joined;
+}
+
+const joinSql = `INSERT INTO node (id, followed)
+  SELECT $1, CASE WHEN is_called THEN last_value ELSE 0 END FROM announcement_seq_seq
+  RETURNING number, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now`;
+const isAlone = 'NOT EXISTS (SELECT 1 FROM node WHERE id <> $1)';
+const forgetWriters = `DELETE FROM registry_writer WHERE ${isAlone}`;
+const forgetAnnouncements = `DELETE FROM announcement WHERE ${isAlone}`;
+/** seen: who joins has a greater number, one after the other, and waits for that. */
+const renewSql = `UPDATE node SET renewed = clock_timestamp(), seen = (SELECT max(number) FROM node), followed_row = $2,
+    followed_position = $3 WHERE id = $1
+  RETURNING (SELECT count(*) FROM node AS other WHERE other.id <> $1) AS others`;
+/** Those that have not seen this server; or whose connection is gone, so that they are soon declared dead, or back. */
+const unmetSql = () => `SELECT 1 FROM node WHERE id <> $1 AND (seen < $2
+  OR renewed < clock_timestamp() - make_interval(secs => ${(2 * limits.nodeRenewMs) / 1000}) OR NOT ${isConnected}) LIMIT 1`;
+
 /** Tries for some seconds, because the server may not know yet that a process before this one has ended. */
 async function takeLock(connection: OwnConnection): Promise<boolean> {
   const untilMs = performance.now() + limits.databaseBusyMs;
   for (;;) {
-    const { rows } = await connection.query<{ taken: number }>(`SELECT pg_try_advisory_lock(${locks.node}) AS taken`);
+    const sql = `SELECT pg_try_advisory_lock_shared(${locks.servers}) AS taken`;
+    const { rows } = await connection.query<{ taken: number }>(sql);
     if (rows[0]?.taken === 1) return true;
     if (performance.now() > untilMs) return false;
     await delay(limits.postgresRetryMsMin);

@@ -1,8 +1,7 @@
-// Leases as rows of the database. A lease belongs to a node; one whose node is not there any more, or was not renewed for some
-// seconds by the clock of the database, is free. Epochs grow over restarts. Whoever writes under a lease has its epoch compared in
+// Leases as rows of the database. A lease belongs to a node; one whose node is not there any more, because it has ended or was
+// declared dead, is free. Epochs grow over restarts. Whoever writes under a lease has its epoch compared in
 // the same transaction (registry-writer.ts).
 
-import { limits } from '../../../config/limits.ts';
 import type { Announcement, AnnouncementHandlers } from '../../../domain/ports/announcement.ts';
 import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
 import type { SharedCounts } from '../../../domain/ports/shared-counts.ts';
@@ -10,13 +9,11 @@ import { HeldLease } from '../../shared/held-lease.ts';
 import type { RegistryWriter } from '../registry/registry-writer.ts';
 import type { Announcements } from './announcements.ts';
 
-const take = `INSERT INTO lease (name, holder, epoch) VALUES ($1, $2, 1)
+export const takeLease = `INSERT INTO lease (name, holder, epoch) VALUES ($1, $2, 1)
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = lease.epoch + 1
-  WHERE lease.holder IS NULL OR NOT EXISTS (
-    SELECT 1 FROM node WHERE node.id = lease.holder
-      AND node.renewed > clock_timestamp() - make_interval(secs => ${limits.nodeDeadMs / 1000}))
+  WHERE lease.holder IS NULL OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = lease.holder)
   RETURNING epoch`;
-const give = 'UPDATE lease SET holder = NULL WHERE name = $1 AND holder = $2 AND epoch = $3';
+export const giveLease = 'UPDATE lease SET holder = NULL WHERE name = $1 AND holder = $2 AND epoch = $3';
 
 export class PostgresCoordination implements Coordination {
   readonly counts: SharedCounts;
@@ -40,13 +37,13 @@ export class PostgresCoordination implements Coordination {
   async acquire(name: LeaseName): Promise<Lease | undefined> {
     // Among the changes of the registry: the new holder sees everything that was written under the lease before.
     const { rows } = await this.#writer.run((connection) =>
-      connection.query<{ epoch: number }>(take, [name, this.#node]),
+      connection.query<{ epoch: number }>(takeLease, [name, this.#node]),
     );
     const epoch = rows[0]?.epoch;
     if (epoch === undefined) return undefined;
     this.#epochs.set(name, epoch);
     return new HeldLease({ name, epoch }, async () => {
-      await this.#writer.run((connection) => connection.query(give, [name, this.#node, epoch]));
+      await this.#writer.run((connection) => connection.query(giveLease, [name, this.#node, epoch]));
     });
   }
 

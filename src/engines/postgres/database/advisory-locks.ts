@@ -4,8 +4,15 @@
 const ours = 0x64756e;
 
 export const locks = {
-  /** Of a session: there is a server on these data. */
-  node: `${ours}, 1`,
+  /**
+   * Of a session: there is a server on these data. Servers share it; who changes the tables has it alone, and so has a server of a
+   * release that knows no others.
+   */
+  servers: `${ours}, 1`,
   /** Of a transaction: it changes the registry. */
   registryWrites: `${ours}, 2`,
+  /** Of a transaction: a server joins. */
+  joining: `${ours}, 3`,
+  /** Of a session, the second number is that of the server: it is connected. */
+  nodeNumbers: `${ours + 1}`,
 } as const;

@@ -1,9 +1,12 @@
-// Runs the migrations of this release. An advisory lock of the database (Kysely's) has one process run them at a time.
+// Runs the migrations of this release. An advisory lock of the database (Kysely's) has one process run them at a time, and another one
+// says that no server is on the database meanwhile.
+import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import pg from 'pg';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
+import { locks } from './advisory-locks.ts';
 import { connectionSettings } from './connection-settings.ts';
 import { migrations } from './migrations/migrations.ts';
 
@@ -14,7 +17,7 @@ import { migrations } from './migrations/migrations.ts';
  */
 export async function migrate(url: string): Promise<void> {
   // Without the session settings: a migration may take as long as it needs.
-  const pool = new pg.Pool({ ...connectionSettings(url, 'migrations'), max: 1 });
+  const pool = new pg.Pool({ ...connectionSettings(url, 'migrations'), max: 1, idleTimeoutMillis: 0 });
   pool.on('error', () => {});
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
   try {
@@ -25,10 +28,24 @@ export async function migrate(url: string): Promise<void> {
       throw new Refusal('conflict', `The database was written by a newer Dundun (${last}). ${advice}.`);
     }
     const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+    if ((await migrator.getMigrations()).every(({ executedAt }) => executedAt !== undefined)) return;
+    await waitForServers(pool);
     const { error } = await migrator.migrateToLatest();
     if (error !== undefined) throw error;
   } finally {
     await db.destroy();
+  }
+}
+
+/** Takes the lock that servers share, alone, on the one connection of the pool; with that it ends. @throws Refusal `conflict` */
+async function waitForServers(pool: pg.Pool): Promise<void> {
+  const untilMs = performance.now() + limits.databaseBusyMs;
+  for (;;) {
+    const { rows } = await pool.query(`SELECT pg_try_advisory_lock(${locks.servers}) AS taken`);
+    if (rows[0]?.taken === 1) return;
+    if (performance.now() > untilMs)
+      throw new Refusal('conflict', 'The database must be brought up to date, and servers use it. Stop them first.');
+    await delay(limits.postgresRetryMsMin);
   }
 }
 

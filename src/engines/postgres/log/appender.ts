@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../../config/limits.ts';
 import { countRows, type DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
+import type { PushedAs } from '../../../domain/ports/commit-log.ts';
 import {
   refusalOf,
   stoppingRefusal,
@@ -15,6 +16,7 @@ import type { LogEdit } from './log-edits.ts';
 import { type CorrectionEntry, encodeBatch, encodeEdit, joinBatches, type RemovalEntry } from './log-row.ts';
 import type { LogState } from './log-state.ts';
 import { type Beside, type LogWriter, WriterFenced } from './log-writer.ts';
+import { asPushed, encodePushes } from './push-section.ts';
 import type { Receipts } from './receipts.ts';
 
 /** Times that datapoints are told of that were found to be stored. */
@@ -31,6 +33,7 @@ export interface AppendedEdit {
 
 interface Queued {
   readonly batch?: DatapointBatch;
+  readonly pushesOf?: (() => readonly PushedAs[]) | undefined;
   readonly edit?: AppendedEdit;
   readonly resolve: (firstSeq: number) => void;
   readonly reject: (error: Error) => void;
@@ -44,11 +47,21 @@ interface Sealing {
   committed(): void;
 }
 
+/** What the appender asks of the other servers. */
+interface Others {
+  readonly isAlone: () => boolean;
+  /** Runs `add` when all rows before a number are in. */
+  readonly before: <T>(number: number, add: () => T) => Promise<T>;
+  /** Hints at new rows. */
+  readonly hint: () => void;
+}
+
 export class Appender {
   readonly #state: LogState;
   readonly #writer: LogWriter;
   readonly #receipts: Receipts;
   readonly #sealing: Sealing;
+  readonly #others: Others;
   /** Bounded by those who append: the writer of ingest, and edits in turns. */
   readonly #queue: Queued[] = [];
   /** What is in the commit that is under way. */
@@ -71,11 +84,13 @@ export class Appender {
     readonly writer: LogWriter;
     readonly receipts: Receipts;
     readonly sealing: Sealing;
+    readonly others: Others;
   }) {
     this.#state = parts.state;
     this.#writer = parts.writer;
     this.#receipts = parts.receipts;
     this.#sealing = parts.sealing;
+    this.#others = parts.others;
     parts.writer.onAway = () => this.#refuseAll();
     parts.writer.onUnknown = () => this.#answerUnknown();
   }
@@ -92,8 +107,8 @@ export class Appender {
   }
 
   /** @returns the seq of the first datapoint. @throws Refusal `storage`, `busy` */
-  append(batch: DatapointBatch): Promise<number> {
-    return this.#add({ batch });
+  append(batch: DatapointBatch, pushesOf?: () => readonly PushedAs[]): Promise<number> {
+    return this.#add({ batch, pushesOf });
   }
 
   /** @throws Refusal `storage`, `busy` */
@@ -115,7 +130,7 @@ export class Appender {
     this.#tellCaughtUp();
   }
 
-  #add(work: Pick<Queued, 'batch' | 'edit'>): Promise<number> {
+  #add(work: Pick<Queued, 'batch' | 'pushesOf' | 'edit'>): Promise<number> {
     if (this.#isClosed) return Promise.reject(stoppingRefusal());
     if (this.#writer.isAway) return Promise.reject(this.#awayRefusal());
     return new Promise((resolve, reject) => {
@@ -213,11 +228,16 @@ export class Appender {
     if (failure !== undefined && count > 0 && this.#state.isHeadFull)
       throw refusalOf({ kind: 'unsealed', message: failure.message });
     const place = this.#writer.next;
-    const bytes = encodeBatch(batch, place);
+    const pushes = this.#others.isAlone() ? undefined : pushesOf(taken);
+    const bytes = encodeBatch(batch, place, pushes);
     const beside = this.#receipts.beside(batch.receipts);
     const { number, position } = await this.#writer.append({ seq: place.seq, count, bytes, beside });
-    const firstSeq = this.#state.add({ ...place, number }, count, position);
-    if (count > 0) this.#state.addDatapoints(batch, firstSeq);
+    this.#others.hint();
+    const firstSeq = await this.#others.before(number, () => {
+      const first = this.#state.add({ ...place, number }, count, position);
+      if (count > 0) this.#state.addDatapoints(batch, first);
+      return first;
+    });
     this.#receipts.stored(batch.receipts);
     let seq = firstSeq;
     for (const [n, { resolve }] of taken.entries()) {
@@ -245,8 +265,11 @@ export class Appender {
     const place = this.#writer.next;
     const bytes = encodeEdit(entry, place);
     const { number, position } = await this.#writer.append({ seq: place.seq, count: 0, bytes, beside: beside(place) });
-    const firstSeq = this.#state.add({ ...place, number }, 0, position);
-    this.#state.edit(edit(firstSeq - 1));
+    this.#others.hint();
+    await this.#others.before(number, () => {
+      const firstSeq = this.#state.add({ ...place, number }, 0, position);
+      this.#state.edit(edit(firstSeq - 1));
+    });
   }
 
   #fail(taken: readonly Queued[], error: Error): void {
@@ -262,4 +285,10 @@ export class Appender {
     if (this.#wasCatchingUp && !isCatchingUp) this.onCaughtUp();
     this.#wasCatchingUp = isCatchingUp;
   }
+}
+
+/** How the datapoints of the commit were pushed, for other servers; undefined where there are none. */
+function pushesOf(taken: readonly Queued[]): Buffer | undefined {
+  const pushes = taken.flatMap(({ batch, pushesOf: of }) => of?.() ?? (batch === undefined ? [] : asPushed(batch)));
+  return pushes.length === 0 ? undefined : encodePushes(pushes);
 }

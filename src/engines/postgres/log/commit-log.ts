@@ -1,11 +1,12 @@
 // The port CommitLog on PostgreSQL: one row of the log for each commit (decision 44). What is committed is in the head at once;
 // followers read rows.
 import type { DatapointBatch, PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
-import type { CommitLog, FingerprintTrim, FollowedPush, LogEntry } from '../../../domain/ports/commit-log.ts';
+import type { CommitLog, FingerprintTrim, FollowedPush, LogEntry, PushedAs } from '../../../domain/ports/commit-log.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import { toWords } from '../../shared/log/fingerprint-records.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
 import type { Appender } from './appender.ts';
+import type { Confirmation } from './confirmation.ts';
 import type { LogFollower } from './log-follower.ts';
 import { readRows } from './log-reader.ts';
 import type { LogState } from './log-state.ts';
@@ -18,6 +19,7 @@ interface CommitLogParts {
   readonly appender: Appender;
   readonly follower: LogFollower;
   readonly receipts: Receipts;
+  readonly confirmation: Confirmation;
   /** False where the lease was taken with a greater epoch. */
   readonly isNewest: (fence: Fence) => boolean;
   /** Runs work while no pass of sealing is under way. */
@@ -26,7 +28,7 @@ interface CommitLogParts {
 
 export class PostgresCommitLog implements CommitLog {
   readonly #parts: CommitLogParts;
-  /** One process appends at a time: what is heard of is what was found to be stored when nobody waited for it any more. */
+  /** Also called with what this process has appended and was found to be stored when nobody waited for it any more. */
   onFollowed: (pushes: readonly FollowedPush[]) => Promise<void> = async () => {};
 
   constructor(parts: CommitLogParts) {
@@ -42,8 +44,8 @@ export class PostgresCommitLog implements CommitLog {
     this.#parts.appender.onCaughtUp = caughtUp;
   }
 
-  append(batch: DatapointBatch): Promise<number> {
-    return this.#parts.appender.append(batch);
+  append(batch: DatapointBatch, pushesOf?: () => readonly PushedAs[]): Promise<number> {
+    return this.#parts.appender.append(batch, pushesOf);
   }
 
   get lastPosition(): number {
@@ -61,12 +63,12 @@ export class PostgresCommitLog implements CommitLog {
     return this.#parts.follower.readAfter(position);
   }
 
-  /** Stored at the end of the next pass of sealing, before which nothing of the log goes. */
   confirm(position: number | undefined, fence: Fence): void {
-    if (this.#parts.isNewest(fence)) this.#parts.state.confirm(position);
+    if (this.#parts.isNewest(fence)) this.#parts.confirmation.note(position, fence);
   }
 
   async confirmedPosition(): Promise<number | undefined> {
+    await this.#parts.confirmation.flush();
     const sql = "SELECT value FROM counter WHERE name = 'followed_seq'";
     return (await this.#parts.database.query<{ value: number }>(sql))[0]?.value;
   }

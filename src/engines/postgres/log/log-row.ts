@@ -17,7 +17,16 @@ import { countTexts, parseTexts, toNumbers } from '../../shared/log/log-piece.ts
 import { packBatch, unpackBatch } from '../../shared/log/packed-batch.ts';
 
 const version = 1;
-const kinds = { packed: 1, plain: 2, texts: 3, fingerprints: 4, rulesSkipped: 5, removal: 6, correction: 7 } as const;
+const kinds = {
+  packed: 1,
+  plain: 2,
+  texts: 3,
+  fingerprints: 4,
+  rulesSkipped: 5,
+  removal: 6,
+  correction: 7,
+  pushes: 8,
+} as const;
 const headBytes = 5;
 const checksumBytes = 4;
 
@@ -47,14 +56,16 @@ export interface CorrectionEntry extends RowPlace {
 export interface LogRowContent extends Pick<DatapointBatch, 'rows' | 'texts' | 'rulesSkipped'> {
   /** Records of MQTT publishes as bytes; undefined where there are none. */
   readonly fingerprints: Uint8Array | undefined;
+  /** How they were pushed (push-section.ts); undefined where no other server was there to deliver them. */
+  readonly pushes: Buffer | undefined;
   readonly removal: RemovalEntry | undefined;
   readonly correction: CorrectionEntry | undefined;
 }
 
 const noRows = new Float64Array(0);
 
-/** The bytes of a row for a batch. */
-export function encodeBatch(batch: DatapointBatch, place: RowPlace): Buffer {
+/** The bytes of a row for a batch. @param pushes how they were pushed, as push-section.ts encodes it. */
+export function encodeBatch(batch: DatapointBatch, place: RowPlace, pushes?: Buffer): Buffer {
   const sections: Section[] = [];
   const { rows, texts } = batch;
   const count = countRows(batch);
@@ -66,6 +77,7 @@ export function encodeBatch(batch: DatapointBatch, place: RowPlace): Buffer {
   if (batch.publishes.length > 0) sections.push([kinds.fingerprints, toBytes(batch.publishes)]);
   if (batch.rulesSkipped.length > 0)
     sections.push([kinds.rulesSkipped, Buffer.from(Float64Array.from(batch.rulesSkipped).buffer)]);
+  if (pushes !== undefined) sections.push([kinds.pushes, pushes]);
   return join(sections, place, count);
 }
 
@@ -135,6 +147,7 @@ export function decodeRow(bytes: Buffer, place: RowPlace, count: number): LogRow
     texts: texts === undefined ? [] : parseTexts(texts.toString()),
     rulesSkipped: skipped === undefined ? [] : [...toNumbers(Uint8Array.from(skipped))],
     fingerprints: sections.get(kinds.fingerprints),
+    pushes: sections.get(kinds.pushes),
     removal: removal && fromJson<RemovalEntry>(removal),
     correction: correction && fromJson<CorrectionEntry>(correction),
   };

@@ -28,6 +28,9 @@ export class LogState {
   #pass: StoredPass = { number: 0, upTo: 0, upToRow: 0 };
   /** A pass that is under way, or was interrupted. */
   #begun: StoredPass | undefined;
+  #isCutOff = false;
+  #isWatching = false;
+  #hasLearned = false;
   /** The position that the watcher of rules has confirmed; undefined where nobody follows. */
   #followedSeq: number | undefined;
   /** Number of the last row that is known. */
@@ -70,6 +73,16 @@ export class LogState {
     return this.#sealedSeq;
   }
 
+  /** The last whole pass of sealing, whichever server made it. */
+  get passNumber(): number {
+    return this.#pass.number;
+  }
+
+  /** Whether a pass has broken off, here or at another server: some datapoints are in the log and in chunks. */
+  get isCutOff(): boolean {
+    return this.#isCutOff;
+  }
+
   get hasRows(): boolean {
     return this.#sealedRows < this.index.size;
   }
@@ -82,8 +95,10 @@ export class LogState {
     return this.#followedSeq;
   }
 
+  /** The watcher of rules is in this process. */
   confirm(seq: number | undefined): void {
     this.#followedSeq = seq;
+    this.#isWatching = seq !== undefined;
   }
 
   /** Called at start, before rows are added. */
@@ -94,6 +109,7 @@ export class LogState {
   }): void {
     this.#pass = stored.pass;
     this.#begun = stored.begun;
+    this.#isCutOff = stored.begun !== undefined;
     this.#followedSeq = stored.followedSeq;
     this.#sealedSeq = stored.pass.upTo;
     this.#lastRow = stored.pass.upToRow;
@@ -174,15 +190,43 @@ export class LogState {
       writer: this.#writer(),
       rows: this.index.slice(this.#sealedRows, to),
       edits: [...this.edits.all],
-      followedSeq: this.#followedSeq,
     };
+  }
+
+  /** What the database says of passes and of the watcher's position. */
+  learn({
+    whole,
+    begun,
+    confirmed,
+  }: {
+    readonly whole: StoredPass | undefined;
+    readonly begun: StoredPass | undefined;
+    readonly confirmed: number | undefined;
+  }): void {
+    if (!this.#isWatching && (confirmed !== undefined || this.#hasLearned)) this.#followedSeq = confirmed;
+    this.#hasLearned = confirmed !== undefined;
+    if (whole !== undefined) this.sealed(whole);
+    if (begun !== undefined && begun.number > this.#pass.number) this.#begun = begun;
+    this.#isCutOff = begun !== undefined;
+  }
+
+  /** Rows were added that another server has sealed already. */
+  sealedAhead(): void {
+    if (this.#sealedRows === this.index.size || this.index.at(this.#sealedRows).number > this.#pass.upToRow) return;
+    this.#forgetSealed();
   }
 
   /** All units of a pass are stored. */
   sealed({ number, upTo, upToRow }: StoredPass): void {
+    if (number <= this.#pass.number) return;
+    if ((this.#begun?.number ?? 0) <= number) this.#begun = undefined;
     this.#pass = { number, upTo, upToRow };
-    this.#begun = undefined;
     this.#sealedSeq = upTo;
+    this.#forgetSealed();
+  }
+
+  #forgetSealed(): void {
+    const { upTo, upToRow } = this.#pass;
     this.#sealedRows = this.index.endOfRow(upToRow, this.#sealedRows);
     this.#beforeSealed();
     this.head.sealed(upTo);

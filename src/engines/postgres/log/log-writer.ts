@@ -61,14 +61,15 @@ export class LogWriter {
     this.#database = database;
   }
 
-  /** Registers a new writer; those of earlier starts can append nothing any more from then on. */
-  async start(): Promise<void> {
+  /** Registers a new writer. Those of servers that are not there any more can append nothing from then on. @param node this server. */
+  async start(node: string): Promise<void> {
     this.#connection = await this.#database.connect('log');
     this.#watch(this.#connection);
     // Waits for an append that is under way.
     const { rows } = await this.#connection.query<{ writer: number }>(
-      'WITH former AS (DELETE FROM log_writer) INSERT INTO log_writer DEFAULT VALUES RETURNING writer',
-      [],
+      `WITH former AS (DELETE FROM log_writer WHERE node IS NULL OR NOT EXISTS (SELECT 1 FROM node WHERE id = log_writer.node))
+        INSERT INTO log_writer (node) VALUES ($1) RETURNING writer`,
+      [node],
     );
     this.#writer = (rows[0] as { writer: number }).writer;
     await this.#readRing();

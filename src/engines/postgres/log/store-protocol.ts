@@ -20,8 +20,6 @@ export interface PassOrder {
   /** The number of the last row that is sealed with it. */
   readonly upToRow: number;
   readonly edits: readonly LogEdit[];
-  /** The position that the watcher of rules has confirmed; undefined where nobody follows the log. */
-  readonly followedSeq: number | undefined;
 }
 
 /** What a pass has found. */
@@ -48,8 +46,8 @@ export interface StoreWork {
     readonly order: { readonly sensor: SensorKey; readonly beforeMs: number };
     readonly result: number;
   };
-  /** Deletes some chunks of removed sensors; true when none is left. `isLast`: the log has none of them either. */
-  readonly purge: { readonly order: { readonly isLast: boolean }; readonly result: boolean };
+  /** Deletes some chunks of removed sensors; true when none is left. `sensors`: those of which the log has none either. */
+  readonly purge: { readonly order: { readonly sensors: readonly number[] }; readonly result: boolean };
 }
 
 type RequestOf<Kind extends keyof StoreWork> = {

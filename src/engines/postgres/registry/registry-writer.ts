@@ -2,10 +2,11 @@
 // into it, each unit behind a savepoint. An advisory lock of the database has one such transaction run at a time, whichever process
 // makes it, so a condition in a statement still holds at the commit. Bounded (I4); resolves after the commit (I1).
 import { setTimeout as delay } from 'node:timers/promises';
+import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import { assertQueueHasRoom, bytesOf } from '../../shared/registry/statement-queue.ts';
-import { refusalOf, stoppingRefusal, unknownOutcome } from '../../shared/write-failure.ts';
+import { refusalOf, stoppingRefusal, storageRefusal, unknownOutcome } from '../../shared/write-failure.ts';
 import { locks } from '../database/advisory-locks.ts';
 import { isConflict, isConnectionLost, writeRefusalOf } from '../database/database-error.ts';
 import type { Connection, OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
@@ -28,6 +29,17 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown };
 const begin = `BEGIN; SELECT pg_advisory_xact_lock(${locks.registryWrites})`;
 const mark = `INSERT INTO registry_writer (writer, seq) VALUES ($1, $2)
   ON CONFLICT (writer) DO UPDATE SET seq = excluded.seq`;
+/** The transaction fails where the row is gone. */
+const markFenced = `WITH marked AS (UPDATE registry_writer SET seq = $2 WHERE writer = $1 RETURNING seq)
+  SELECT 1 / count(*) FROM marked`;
+const divisionByZero = '22012';
+
+/** What a server that was declared dead says of it. */
+export function declaredDead(): Error {
+  return new Error(
+    'Another server has declared this one dead, because it gave no sign of life for some seconds. It can store nothing any more, and ends.',
+  );
+}
 
 export class RegistryWriter {
   readonly #database: PostgresDatabase;
@@ -44,9 +56,13 @@ export class RegistryWriter {
   onCommit: (durationMs: number) => void = () => {};
   refused = 0;
 
-  constructor(parts: { readonly database: PostgresDatabase; readonly writer: string }) {
+  /** Its row of registry_writer is its fence: without that it was declared dead. Commands, which nobody declares dead, make theirs. */
+  readonly #isMember: boolean;
+
+  constructor(parts: { readonly database: PostgresDatabase; readonly writer: string; readonly isMember?: boolean }) {
     this.#database = parts.database;
     this.#writer = parts.writer;
+    this.#isMember = parts.isMember === true;
   }
 
   /**
@@ -140,10 +156,14 @@ export class RegistryWriter {
     }
     this.#seq += 1;
     try {
-      await firstFailure([connection.query(mark, [this.#writer, this.#seq]), connection.query('COMMIT')]);
+      const noted = connection.query(this.#isMember ? markFenced : mark, [this.#writer, this.#seq]);
+      await firstFailure([noted, connection.query('COMMIT')]);
     } catch (error) {
       await this.#drop();
-      if (!isConnectionLost(error)) return units.map(() => ({ error }));
+      if (!isConnectionLost(error)) {
+        const isFenced = (error as { code?: string }).code === divisionByZero;
+        return units.map(() => ({ error: isFenced ? storageRefusal(declaredDead()) : error }));
+      }
       const outcome = await outcomeOf(this.#isCommitted(this.#seq));
       if ('error' in outcome) return units.map(() => outcome);
       if (outcome.result !== true) return units.map(() => ({ error }));
@@ -189,9 +209,12 @@ export class RegistryWriter {
           this.#writer,
         ]);
         await connection.query('COMMIT');
+        // Declared dead since: nobody can say any more what became of it.
+        if (this.#isMember && rows.length === 0) throw unknownOutcome(declaredDead());
         return rows[0]?.seq === seq;
       } catch (error) {
         await this.#drop();
+        if (error instanceof Refusal) throw error;
         if (this.#isClosed || performance.now() > endMs) throw unknownOutcome(error);
       }
       await delay(waitMs);

@@ -140,12 +140,12 @@ function within(removal: SeriesRemoval): SeriesRemoval {
 }
 
 /**
- * Completes the removals that a stop has cut off. Called at start, before anything is read.
+ * Completes the removals that the end of a server has cut off. Called at start, before anything is read, and when others have ended.
  * @returns a sentence about each removal that stays.
  */
 export async function completeRemovals(database: PostgresDatabase, store: Store): Promise<string[]> {
   const noted = await database.query<NotedRemoval>(
-    'SELECT writer, seq, sensor, first AS "fromMs", last AS "toMs", number, text FROM deletion ORDER BY writer, seq',
+    'SELECT writer, seq, sensor, first AS "fromMs", last AS "toMs", number, text FROM deletion WHERE NOT EXISTS (SELECT 1 FROM log_writer WHERE log_writer.writer = deletion.writer) ORDER BY writer, seq',
   );
   const left: string[] = [];
   for (const { writer, seq, number, text, ...range } of noted) {

@@ -1,35 +1,53 @@
 // Has the datapoints of removed sensors deleted, in steps: their chunks at once, and once more when all of the log from before
-// the removal is sealed, because sealing leaves out only what it knows to be removed.
+// the removal is sealed, because sealing leaves out only what it knows to be removed. Done by the server that seals, whichever server
+// has removed the sensors.
 import { limits } from '../../../config/limits.ts';
+import type { PostgresDatabase } from '../database/postgres-database.ts';
 import type { LogState } from '../log/log-state.ts';
 import type { Store } from '../log/store.ts';
 
+interface PurgeParts {
+  readonly database: PostgresDatabase;
+  readonly store: Store;
+  readonly state: LogState;
+  /** Whether this server seals. */
+  readonly isOurs: () => boolean;
+  readonly onFailure: (error: Error) => void;
+}
+
+/** Removed sensors whose datapoints may lie in the log up to a seq. */
+interface Due {
+  readonly sensors: readonly number[];
+  readonly upToSeq: number;
+}
+
 export class Purge {
-  readonly #parts: { readonly store: Store; readonly state: LogState; readonly onFailure: (error: Error) => void };
-  /** Datapoints of removed sensors may lie in the log up to this seq. */
-  #upToSeq = 0;
+  readonly #parts: PurgeParts;
+  #due: Due | undefined;
   #running: Promise<void> | undefined;
-  #isDue = false;
+  /** Sensors were removed since the present work began. */
+  #isWanted = false;
   #isClosed = false;
   #retry: NodeJS.Timeout | undefined;
 
-  constructor(parts: { readonly store: Store; readonly state: LogState; readonly onFailure: (error: Error) => void }) {
+  constructor(parts: PurgeParts) {
     this.#parts = parts;
   }
 
-  /** Goes on where a stop has cut it off. */
-  start(): void {
-    this.begin();
-  }
-
-  /** Sensors were removed: nothing of them is accepted any more. */
+  /** Sensors were removed, by this server or others, now or before a stop: nothing of them is accepted any more. */
   begin(): void {
-    this.#upToSeq = this.#parts.state.lastSeq;
+    if (!this.#parts.isOurs()) return;
+    this.#isWanted = true;
     this.#run();
   }
 
+  /** Looks for what other servers have removed. */
+  look(): void {
+    if (this.#due === undefined) this.begin();
+  }
+
   passEnded(): void {
-    if (this.#upToSeq > 0 && this.#parts.state.sealedSeq >= this.#upToSeq) this.#run();
+    if (this.#due !== undefined && this.#parts.state.sealedSeq >= this.#due.upToSeq) this.#run();
   }
 
   async close(): Promise<void> {
@@ -39,29 +57,36 @@ export class Purge {
   }
 
   #run(): void {
-    this.#isDue = true;
     if (this.#isClosed) return;
     this.#running ??= this.#purge().finally(() => {
       this.#running = undefined;
-      if (this.#isDue) this.#retry = setTimeout(() => this.#run(), limits.sealRetryMs).unref();
+      if (this.#isWanted && !this.#isClosed) this.#retry = setTimeout(() => this.#run(), limits.sealRetryMs).unref();
     });
   }
 
   async #purge(): Promise<void> {
     const { store, state, onFailure } = this.#parts;
     try {
-      while (this.#isDue && !this.#isClosed) {
-        const upToSeq = this.#upToSeq;
-        const isLast = state.sealedSeq >= upToSeq;
-        const isDone = await store.ask('purge', { isLast });
-        // Sensors that were removed meanwhile may have datapoints that this step did not see.
-        if (isDone && upToSeq === this.#upToSeq) {
-          this.#isDue = false;
-          if (isLast) this.#upToSeq = 0;
-        }
-      }
+      do {
+        if (this.#isWanted) await this.#lookForMore();
+        const due = this.#due;
+        if (due === undefined) return;
+        const isLast = state.sealedSeq >= due.upToSeq;
+        while (!(await store.ask('purge', { sensors: isLast ? due.sensors : [] }))) if (this.#isClosed) return;
+        if (isLast && this.#due === due) this.#due = undefined;
+      } while (this.#isWanted && !this.#isClosed);
     } catch (error) {
+      this.#isWanted = true;
       if (!this.#isClosed) onFailure(error as Error);
     }
   }
+
+  async #lookForMore(): Promise<void> {
+    this.#isWanted = false;
+    const rows = await this.#parts.database.query<{ sensor: number; upToSeq: number }>(dueSql, []);
+    const upToSeq = rows[0]?.upToSeq;
+    this.#due = upToSeq === undefined ? undefined : { sensors: rows.map(({ sensor }) => sensor), upToSeq };
+  }
 }
+
+const dueSql = 'SELECT sensor, (SELECT position - 1 FROM log_end) AS "upToSeq" FROM purge';

@@ -49,11 +49,14 @@ async function removeAside(connection: Connection, sensor: SensorKey, beforeMs: 
 }
 
 /** @returns true when nothing is left of removed sensors. */
-export function purgeSome(database: PostgresDatabase, { isLast }: { readonly isLast: boolean }): Promise<boolean> {
+export function purgeSome(
+  database: PostgresDatabase,
+  { sensors }: { readonly sensors: readonly number[] },
+): Promise<boolean> {
   return database.transaction(async (connection) => {
     let isDone = true;
     for (const sql of purgeSql) if ((await connection.query(sql, [])).count >= limits.purgeChunksMax) isDone = false;
-    if (isDone && isLast) await connection.query('DELETE FROM purge', []);
+    if (isDone && sensors.length > 0) await connection.query('DELETE FROM purge WHERE sensor = ANY ($1)', [sensors]);
     return isDone;
   });
 }

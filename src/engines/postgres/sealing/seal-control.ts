@@ -1,5 +1,6 @@
 // Runs passes of sealing from the main thread, one at a time, and retries later where the database refused. Edits of the log
-// and passes exclude each other: what a pass has read of the log must not be changed before it is in chunks.
+// and passes exclude each other, in this process and among servers: what a pass has read of the log must not be changed before it is
+// in chunks. Of several servers one makes the passes.
 import { limits } from '../../../config/limits.ts';
 import type { WriteFailure } from '../../shared/write-failure.ts';
 import { writeFailureOf } from '../database/database-error.ts';
@@ -15,6 +16,8 @@ export interface Sealable {
   readonly sealedSeq: number;
   /** True where the log has rows that are not sealed, with or without datapoints. */
   readonly hasRows: boolean;
+  /** Whether a pass has broken off, as far as the database knows. */
+  readonly isCutOff: boolean;
   /** The order for a pass over so many datapoints, about, the oldest; undefined where there is nothing. */
   nextPass(rows: number): PassOrder | undefined;
   /** A pass has ended. */
@@ -24,6 +27,10 @@ export interface Sealable {
 interface SealControlParts {
   readonly store: Store;
   readonly log: Sealable;
+  /** Whether this server makes the passes. */
+  readonly isOurs: () => boolean;
+  /** Runs work in the turn of all servers, when what was done in turns before is known here. */
+  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   /** Counts all sensors: an estimate of the active ones, used until a pass has counted those. */
   readonly countSensors: () => Promise<number>;
   /** Called when a pass was interrupted; it is continued later. */
@@ -66,6 +73,12 @@ export class SealControl {
     if (log.rows <= limits.sealRowsMin) this.#rowsBehind = limits.sealRowsMin * limits.sealBehindFactor;
     this.#hourly = setInterval(() => this.begin(), limits.sealEveryMs);
     this.#hourly.unref();
+    this.resume();
+  }
+
+  /** This server makes the passes from now on: one that has broken off is gone on with. */
+  resume(): void {
+    if (this.#parts.log.isCutOff) this.begin();
     this.committed();
   }
 
@@ -94,14 +107,15 @@ export class SealControl {
 
   /** Begins a pass over the log, unless one is under way. */
   begin(): void {
-    if (this.#isClosed || this.#failure !== undefined) return;
+    if (this.#isClosed || this.#failure !== undefined || !this.#parts.isOurs()) return;
     if (this.#exclusiveCount > 0) this.#isWanted = true;
     else this.#start();
   }
 
-  /** Seals all of the log as it is now. @throws StoreFailure where a pass fails */
+  /** Seals all of the log as it is now; does nothing where another server seals. @throws StoreFailure where a pass fails */
   async seal(): Promise<void> {
-    const { log } = this.#parts;
+    const { log, isOurs } = this.#parts;
+    if (!isOurs()) return;
     const upTo = log.lastSeq;
     if (!log.hasRows) return this.#underWay;
     while (!this.#isClosed && (log.sealedSeq < upTo || log.hasRows)) {
@@ -126,9 +140,11 @@ export class SealControl {
     const result = this.#exclusive.then(async () => {
       if (this.#isWanted && this.#failure === undefined) this.#start();
       while (this.#underWay !== undefined) await this.#underWay;
-      if (isEdit && this.#cutOff > 0)
-        throw new StoreFailure(this.#failure ?? { kind: 'storage', message: 'sealing fails' });
-      return work();
+      return this.#parts.inTurn(() => {
+        if (isEdit && (this.#cutOff > 0 || this.#parts.log.isCutOff))
+          throw new StoreFailure(this.#failure ?? { kind: 'storage', message: 'sealing fails' });
+        return work();
+      });
     });
     this.#exclusive = result.then(
       () => this.#excluded(),
@@ -160,22 +176,29 @@ export class SealControl {
   }
 
   async #run(): Promise<void> {
-    const { log, store } = this.#parts;
     try {
       if (!this.#hasCounted) await this.#countSensors();
-      const order = log.nextPass(Math.min(this.#rowsMin * limits.sealPassFactor, limits.sealRowsMax));
-      if (order === undefined) return;
-      const { sensors, datapoints, damage } = await store.ask('pass', order);
-      for (const what of damage) this.#parts.onDamaged(what);
-      log.sealed(order);
-      await this.#parts.afterPass();
-      this.#cutOff = 0;
-      const isWhole = datapoints >= this.#rowsMin;
-      this.#expect(sensors);
-      if (isWhole) this.#rowsBehind = this.#rowsMin * limits.sealBehindFactor;
+      await this.#parts.inTurn(() => this.#pass());
     } catch (error) {
       this.#fail(error as Error);
     }
+  }
+
+  async #pass(): Promise<void> {
+    const { log, store } = this.#parts;
+    const order = log.nextPass(Math.min(this.#rowsMin * limits.sealPassFactor, limits.sealRowsMax));
+    if (order === undefined) {
+      this.#cutOff = 0;
+      return;
+    }
+    const { sensors, datapoints, damage } = await store.ask('pass', order);
+    for (const what of damage) this.#parts.onDamaged(what);
+    log.sealed(order);
+    await this.#parts.afterPass();
+    this.#cutOff = 0;
+    const isWhole = datapoints >= this.#rowsMin;
+    this.#expect(sensors);
+    if (isWhole) this.#rowsBehind = this.#rowsMin * limits.sealBehindFactor;
   }
 
   async #countSensors(): Promise<void> {

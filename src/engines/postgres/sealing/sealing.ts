@@ -205,13 +205,12 @@ export class SealingPass {
 
   /** All units are stored: from now on the log is sealed up to the pass. */
   #end(connection: Connection): Promise<unknown>[] {
-    const { number, followedSeq } = this.#order;
+    const { number } = this.#order;
     const writes: Promise<unknown>[] = [connection.query(wholeSql, [number, this.#newestReceivedMs ?? null])];
     writes.push(connection.query('DELETE FROM seal_pass WHERE number < $1', [number]));
     if (this.#fingerprints.length > 0) writes.push(connection.query(addFingerprints, [this.#fingerprints]));
     for (const { writer, seq } of this.#damaged) writes.push(connection.query(setRowAsideSql, [writer, seq]));
     if (this.#damaged.length > 0) writes.push(connection.query(forgetAllRepeatedBodies, []));
-    if (followedSeq !== undefined) writes.push(connection.query(markFollowed, [followedSeq]));
     return writes;
   }
 
@@ -258,5 +257,3 @@ const wholeSql = `UPDATE seal_pass SET is_whole = 1,
     newest_received = coalesce($2, (SELECT max(newest_received) FROM seal_pass WHERE number < $1)) WHERE number = $1`;
 const setRowAsideSql = `INSERT INTO damaged_log SELECT writer, seq, position, count, bytes FROM log
   WHERE writer = $1 AND seq = $2 ON CONFLICT DO NOTHING`;
-const markFollowed = `INSERT INTO counter (name, value) VALUES ('followed_seq', $1)
-  ON CONFLICT (name) DO UPDATE SET value = greatest(counter.value, excluded.value)`;

@@ -42,9 +42,10 @@ const statements = [
     JOIN jsonb_array_elements(CAST(seal_pass.positions AS jsonb)) AS one
       ON log.writer = CAST(one ->> 0 AS bigint) AND log.seq <= CAST(one ->> 1 AS bigint)), 0)`,
   'ALTER TABLE seal_pass DROP COLUMN positions',
-  // number: of the advisory lock that the server holds while it is connected. followed_row, followed_position: how far it has
+  // number: of the advisory lock that the server holds while it is connected. seen: the greatest number that it knows. followed_row, followed_position: how far it has
   // read the log.
   'ALTER TABLE node ADD COLUMN number integer GENERATED ALWAYS AS IDENTITY',
+  'ALTER TABLE node ADD COLUMN seen integer NOT NULL DEFAULT 0',
   'ALTER TABLE node ADD COLUMN followed_row bigint NOT NULL DEFAULT 0',
   'ALTER TABLE node ADD COLUMN followed_position bigint NOT NULL DEFAULT 0',
   // node: whose fence it is.

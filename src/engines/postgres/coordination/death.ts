@@ -1,0 +1,49 @@
+// Declares servers dead that give no sign of life: takes their fences away, which waits for what they have under way, and then
+// their rows of `node`. From then on they can store nothing, and what they held is free. All times are those of the database.
+import { limits } from '../../../config/limits.ts';
+import { locks } from '../database/advisory-locks.ts';
+import type { PostgresDatabase } from '../database/postgres-database.ts';
+
+const seconds = (ms: number) => `make_interval(secs => ${ms / 1000})`;
+const silentFor = (ms: number) => `renewed < clock_timestamp() - ${seconds(ms)}`;
+
+/** Whether the server is connected: it holds the lock of its number then. */
+export const isConnected = `EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2
+  AND classid = ${locks.nodeNumbers} AND objid = node.number
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`;
+
+/** One whose connection is gone, because its process has ended, need not be waited for as long as one that may be stopped. */
+const isDead = () => `pg_postmaster_start_time() < clock_timestamp() - ${seconds(limits.nodeDeadMs)}
+  AND (${silentFor(limits.nodeDeadMs)} AND $2 OR ${silentFor(2 * limits.nodeRenewMs)} AND NOT ${isConnected})`;
+
+/**
+ * @param options.node who declares; undefined for a command. `waitsForConnected`: the caller has not been connected for long, so that a
+ * server which is connected may have been cut off with it.
+ * @returns those that were declared dead.
+ */
+export async function declareDead(
+  database: PostgresDatabase,
+  { node = '', waitsForConnected = false }: { readonly node?: string; readonly waitsForConnected?: boolean },
+): Promise<string[]> {
+  const dead: string[] = [];
+  const found = await database.query<{ id: string }>(`SELECT id FROM node WHERE id <> $1 AND ${isDead()}`, [
+    node,
+    !waitsForConnected,
+  ]);
+  for (const { id } of found) {
+    const isGone = await database.transaction(async (connection) => {
+      await connection.query(`SET LOCAL lock_timeout = ${limits.nodeRenewMs}`);
+      const { count } = await connection.query(`SELECT 1 FROM node WHERE id = $1 AND ${isDead()} FOR UPDATE`, [
+        id,
+        !waitsForConnected,
+      ]);
+      if (count === 0) return false;
+      await connection.query('DELETE FROM log_writer WHERE node = $1', [id]);
+      await connection.query('DELETE FROM registry_writer WHERE writer = $1', [id]);
+      await connection.query('DELETE FROM node WHERE id = $1', [id]);
+      return true;
+    });
+    if (isGone) dead.push(id);
+  }
+  return dead;
+}

@@ -1,0 +1,207 @@
+// Reads the rows that other servers append, in the order of the log, and hands on what they hold: into the head, and to delivery, rules
+// and live streams of this process. What this process appends is put behind them in its turn, so that everybody has everything in
+// one order (I3). A batch of rows is in memory at a time (I4).
+import { setTimeout as delay } from 'node:timers/promises';
+import { limits } from '../../../config/limits.ts';
+import type { FollowedPush } from '../../../domain/ports/commit-log.ts';
+import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { stoppingRefusal } from '../../shared/write-failure.ts';
+import { contentOf, type Query } from './log-reader.ts';
+import type { NumberedPlace } from './log-row.ts';
+import type { LogState, StoredPass } from './log-state.ts';
+import { followedPushes } from './push-section.ts';
+
+interface Row extends NumberedPlace {
+  readonly position: number;
+  readonly count: number;
+  readonly bytes: Buffer;
+}
+
+interface Progress {
+  readonly number: number | null;
+  readonly upTo: number | null;
+  readonly upToRow: number | null;
+  readonly isWhole: number | null;
+  readonly end: number;
+  readonly confirmed: number | null;
+}
+
+interface FollowingParts {
+  readonly query: Query;
+  readonly state: LogState;
+  /** Number of this process's writer: its rows are put in by `before`. */
+  readonly writer: () => number;
+  /** Hands on what other servers have committed; resolves when the feed has it. */
+  readonly deliver: (pushes: readonly FollowedPush[]) => Promise<void>;
+  /** Whether this process seals: nobody else does then. */
+  readonly isSealing: () => boolean;
+  /** Called when rows were added, or others have sealed. */
+  readonly onChanged: () => void;
+  readonly onDamaged: (what: string) => void;
+  /** Called when rows are gone that this process has not read. */
+  readonly onGap: (error: Error) => void;
+}
+
+/** Rows read at once: until their size is known, and at most; and their bytes, about. */
+const rowsAtFirst = 20;
+const rowsAtOnce = 500;
+const bytesAtOnce = 4 * 1024 * 1024;
+/** Milliseconds between two looks for the end of a commit of this process. */
+const ownPollMs = 2;
+
+export class LogFollowing {
+  readonly #parts: FollowingParts;
+  #turn: Promise<unknown> = Promise.resolve();
+  #wanted = rowsAtFirst;
+  #isClosed = false;
+  /** When a read that found the end of the log began, by the monotonic clock. */
+  #freshMs = performance.now();
+
+  constructor(parts: FollowingParts) {
+    this.#parts = parts;
+  }
+
+  /** When this process last knew all there was, by the monotonic clock, which runs on while the process is stopped. */
+  get freshMs(): number {
+    return this.#freshMs;
+  }
+
+  /** Runs `add`, which puts in a row of this process, when all rows before it are in. @throws Refusal where the service stops. */
+  before<T>(number: number, add: () => T): Promise<T> {
+    return this.#inTurn(async () => {
+      for (;;) {
+        if (this.#parts.state.lastRow + 1 >= number) return add();
+        if (this.#isClosed) throw stoppingRefusal();
+        try {
+          await this.#read(number - 1);
+        } catch {
+          // The database is away: what is committed stays so, and is put in when it is back.
+          await delay(limits.postgresRetryMsMin, undefined, { ref: false });
+        }
+      }
+    });
+  }
+
+  /** Reads all there is, up to a commit of this process that is under way. @throws Refusal `storage` */
+  async follow(): Promise<void> {
+    const startMs = performance.now();
+    await this.#inTurn(async () => {
+      const { state, isSealing } = this.#parts;
+      if (!isSealing()) await this.#learnProgress();
+      const before = state.lastRow;
+      await this.#read(Number.MAX_SAFE_INTEGER);
+      if (state.lastRow > before) this.#parts.onChanged();
+    });
+    this.#freshMs = startMs;
+  }
+
+  /**
+   * Reads all there was at the call, and how far it is sealed: called by whoever has the turn of all servers to seal or to edit.
+   * @throws Refusal `storage`, `busy`
+   */
+  async catchUp(): Promise<void> {
+    const end = await this.#inTurn(() => this.#learnProgress());
+    while (this.#parts.state.lastRow < end) {
+      if (this.#isClosed) throw stoppingRefusal();
+      await this.#inTurn(() => this.#read(end));
+      if (this.#parts.state.lastRow < end) await delay(ownPollMs);
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  /** @returns the number of the last row of the log. */
+  async #learnProgress(): Promise<number> {
+    const { query, state, onChanged } = this.#parts;
+    const rows = await query<Progress>(progressSql, []);
+    const passes = rows.filter((row): row is Progress & StoredPass => row.number !== null);
+    const whole = passes.findLast(({ isWhole }) => isWhole === 1);
+    const isNew = whole !== undefined && whole.number > state.passNumber;
+    state.learn({
+      whole,
+      begun: passes.find(({ isWhole }) => isWhole === 0),
+      confirmed: rows[0]?.confirmed ?? undefined,
+    });
+    if (isNew) onChanged();
+    return rows[0]?.end ?? 0;
+  }
+
+  /** Reads rows up to a number, or to a row of this process. */
+  async #read(upTo: number): Promise<void> {
+    const { query, state, writer, onGap } = this.#parts;
+    while (state.lastRow < upTo) {
+      const wanted = Math.min(this.#wanted, upTo - state.lastRow);
+      const rows = await query<Row>(nextSql, [state.lastRow, upTo, wanted]);
+      const own = rows.findIndex((row) => row.writer === writer());
+      const others = own < 0 ? rows : rows.slice(0, own);
+      const [first] = others;
+      if (first !== undefined && first.number !== state.lastRow + 1) {
+        const error = new Error(
+          `Rows ${state.lastRow + 1} to ${first.number - 1} of the log are gone, and were not read.`,
+        );
+        onGap(error);
+        throw error;
+      }
+      if (others.length > 0) await this.#take(others);
+      if (own >= 0 || rows.length < wanted) return;
+    }
+  }
+
+  async #take(rows: readonly Row[]): Promise<void> {
+    const { state } = this.#parts;
+    const pushes: FollowedPush[] = [];
+    let bytes = 0;
+    for (const row of rows) {
+      bytes += row.bytes.length;
+      pushes.push(...this.#put(row));
+    }
+    state.sealedAhead();
+    this.#wanted = Math.max(1, Math.min(rowsAtOnce, Math.floor((bytesAtOnce * rows.length) / Math.max(bytes, 1))));
+    if (pushes.length > 0) await this.#deliver(pushes);
+  }
+
+  #put(row: Row): FollowedPush[] {
+    const { state, onDamaged } = this.#parts;
+    const content = contentOf(row, row);
+    const firstSeq = state.add(row, row.count, row.position);
+    let damage = typeof content === 'string' ? content : undefined;
+    if (typeof content !== 'string') {
+      if (content.rows.length > 0) state.addDatapoints(content, firstSeq);
+      state.applyEntry(content, firstSeq);
+      try {
+        return followedPushes(content, firstSeq);
+      } catch (error) {
+        if (!(error instanceof CorruptChunk)) throw error;
+        damage = error.message;
+      }
+    }
+    onDamaged(`Row ${row.seq} of writer ${row.writer} of the log is damaged. ${damage} Its datapoints cannot be read.`);
+    return [];
+  }
+
+  /** They are in the head: whatever fails, they must be handed on before anything that comes later. */
+  async #deliver(pushes: readonly FollowedPush[]): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        await this.#parts.deliver(pushes);
+        return;
+      } catch {
+        await delay(limits.postgresRetryMsMin, undefined, { ref: false });
+      }
+    }
+  }
+}
+
+const nextSql = `SELECT number, writer, seq, position, count, bytes FROM log WHERE number > $1 AND number <= $2
+  ORDER BY number LIMIT $3`;
+const progressSql = `SELECT log_end.number AS end, (SELECT value FROM counter WHERE name = 'followed_seq') AS confirmed,
+    seal_pass.number, up_to AS "upTo", up_to_row AS "upToRow", is_whole AS "isWhole"
+  FROM log_end LEFT JOIN seal_pass ON true ORDER BY seal_pass.number`;
