@@ -880,6 +880,8 @@ export const limits = {
   /** Milliseconds between two signs of life of a server in the database, and without one after which it may be declared dead. */
   nodeRenewMs: 1_000,
   nodeDeadMs: 5_000,
+  /** Servers on one database. Beyond: the next one waits until one has ended. */
+  serversMax: 1_000,
   /** Milliseconds after which the position of the watcher of rules is stored in the database. */
   confirmMs: 1_000,
   /**

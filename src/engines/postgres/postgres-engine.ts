@@ -64,8 +64,8 @@ export class PostgresEngine implements Engine {
   }
 
   openMqttSessions(rules: MqttSessionRules): MqttSessions {
-    const { database } = this.#ground;
-    const opened = openMqttSessions(rules, { database, clock: this.#clock, log: this.#log });
+    const { database, membership } = this.#ground;
+    const opened = openMqttSessions(rules, { database, clock: this.#clock, log: this.#log, holder: membership.id });
     this.#mqtt.push(opened);
     return opened.sessions;
   }

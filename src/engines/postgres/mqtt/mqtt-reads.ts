@@ -32,7 +32,7 @@ interface SizedTopic {
 
 export class PostgresMqttReads implements MqttReads {
   readonly #database: Database;
-  readonly #node: number;
+  #node: number;
   #questions: Question[] = [];
   #isAsking = false;
   /** Resolves when the next page of topics may be read. */
@@ -40,6 +40,11 @@ export class PostgresMqttReads implements MqttReads {
 
   constructor(database: Database, node: number) {
     this.#database = database;
+    this.#node = node;
+  }
+
+  /** From now on those of another node. */
+  serve(node: number): void {
     this.#node = node;
   }
 

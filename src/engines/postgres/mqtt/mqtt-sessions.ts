@@ -20,11 +20,18 @@ export function openMqttSessions(
     database,
     clock,
     log,
-  }: { readonly database: PostgresDatabase; readonly clock: Clock; readonly log?: Log | undefined },
+    holder,
+  }: {
+    readonly database: PostgresDatabase;
+    readonly clock: Clock;
+    readonly log?: Log | undefined;
+    /** The row of this server in `node`. */
+    readonly holder: string;
+  },
 ): OpenedMqttSessions {
   const quotaReads = new PostgresMqttQuotaReads(database, clock);
   onQuotaChange((user) => quotaReads.forget(user));
-  const tables = new PostgresMqttTables({ database, log });
+  const tables = new PostgresMqttTables({ database, log, holder });
   const quotas = {
     guest,
     quotaOf: quotaReads.of.bind(quotaReads),

@@ -4,7 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../../base/log.ts';
 import { limits } from '../../../config/limits.ts';
-import type { LoadedSessions, LoadingParts, MqttChange, MqttReads, MqttTables } from '../../shared/mqtt/mqtt-tables.ts';
+import type { LoadedSessions, LoadingParts, MqttChange, MqttTables } from '../../shared/mqtt/mqtt-tables.ts';
 import { storageRefusal, unknownOutcome } from '../../shared/write-failure.ts';
 import { isConflict, isConnectionLost, writeRefusalOf } from '../database/database-error.ts';
 import type { OwnConnection, PostgresDatabase, QueryRows } from '../database/postgres-database.ts';
@@ -21,26 +21,27 @@ interface Unsettled extends PromiseWithResolvers<boolean> {
 export interface MqttTablesOptions {
   readonly database: PostgresDatabase;
   readonly log?: Log | undefined;
-  /** From 0; no other living process serves it. */
-  readonly node?: number;
+  /** The row of this server in `node`: it takes the first node of sessions that no other server serves. Left out: node 0. */
+  readonly holder?: string;
 }
 
 export class PostgresMqttTables implements MqttTables {
   readonly #database: PostgresDatabase;
   readonly #log: Log | undefined;
-  readonly #node: number;
-  readonly reads: MqttReads;
+  readonly #holder: string | undefined;
+  #node = 0;
+  readonly reads: PostgresMqttReads;
   #connection: OwnConnection | undefined;
   #epoch = 0;
   #unit = 0;
   #unsettled: Unsettled | undefined;
   #isClosed = false;
 
-  constructor({ database, log, node = 0 }: MqttTablesOptions) {
+  constructor({ database, log, holder }: MqttTablesOptions) {
     this.#database = database;
     this.#log = log;
-    this.#node = node;
-    this.reads = new PostgresMqttReads(database, node);
+    this.#holder = holder;
+    this.reads = new PostgresMqttReads(database, this.#node);
   }
 
   /** One transaction at a time; without a connection any number, because they are refused at once. */
@@ -53,9 +54,12 @@ export class PostgresMqttTables implements MqttTables {
     const connection = await this.#database.connect(connectionName, { isPipelined: true });
     try {
       await connection.query(planning);
-      const { rows } = await connection.query<{ epoch: number }>(takeNode, [this.#node, brokerId]);
-      this.#epoch = rows[0]?.epoch ?? 0;
+      const { node, epoch } = await takeNode(connection, brokerId, this.#holder);
+      this.#node = node;
+      this.reads.serve(node);
+      this.#epoch = epoch;
       this.#unit = 0;
+      if (node > 0) this.#log?.warn({ sessions: node }, severalServers);
       await connection.query(forgetUsage, [this.#node]);
     } catch (error) {
       await connection.close();
@@ -196,10 +200,34 @@ async function rollBack(connection: OwnConnection): Promise<void> {
 /** All statements find rows by their keys; a plan made while a table was small must not read all of it later. */
 const planning = 'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off';
 
+const severalServers =
+  'another server serves MQTT on these data: sessions belong to one server each, and messages from client to client do not reach clients of another one yet';
+
+interface TakenNode {
+  readonly node: number;
+  readonly epoch: number;
+}
+
+/** The first node of sessions that no other server serves. */
+async function takeNode(connection: OwnConnection, brokerId: string, holder: string | undefined): Promise<TakenNode> {
+  for (;;) {
+    const { rows } = await connection.query<TakenNode>(takeNodeSql, [brokerId, holder ?? null]);
+    if (rows[0] !== undefined) return rows[0];
+    // Another server was there first.
+    await delay(limits.postgresRetryMsMin);
+  }
+}
+
+/** Servers that are there, or all where nobody says whose the node is. */
+const isServed = (table: string) =>
+  `EXISTS (SELECT 1 FROM node WHERE node.id = ${table}.holder AND node.id <> $2::text)`;
 /** Waits for a commit of the process before. */
-const takeNode = `INSERT INTO mqtt_node (node, epoch, broker_id, unit) VALUES ($1, 1, $2, 0)
-  ON CONFLICT (node) DO UPDATE SET epoch = mqtt_node.epoch + 1, broker_id = excluded.broker_id, unit = 0
-  RETURNING epoch`;
+const takeNodeSql = `INSERT INTO mqtt_node (node, epoch, broker_id, unit, holder)
+  SELECT number, 1, $1::text, 0, $2::text FROM generate_series(0, ${limits.serversMax - 1}) AS number WHERE NOT EXISTS (
+    SELECT 1 FROM mqtt_node AS taken WHERE taken.node = number AND ${isServed('taken')}) ORDER BY number LIMIT 1
+  ON CONFLICT (node) DO UPDATE SET epoch = mqtt_node.epoch + 1, broker_id = excluded.broker_id, unit = 0, holder = excluded.holder
+    WHERE NOT ${isServed('mqtt_node')}
+  RETURNING mqtt_node.node, epoch`;
 
 const noteUnit = 'UPDATE mqtt_node SET unit = $3 WHERE node = $1 AND epoch = $2';
 
