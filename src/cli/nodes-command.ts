@@ -11,10 +11,11 @@ export async function listNodes(options: { readonly json?: true }): Promise<void
       return;
     }
     if (nodes.length === 0) console.log('No server is on the database.');
-    for (const { id, startedMs, silentMs, isAlive, behind, leases } of nodes) {
+    for (const { id, startedMs, silentMs, isAlive, behind, behindLog, leases } of nodes) {
       const state = isAlive ? 'alive' : `silent for ${Math.round(silentMs / 1_000)} s`;
       console.log(`${id}  ${state}, since ${new Date(startedMs).toISOString()}`);
       console.log(`  holds: ${leases.length === 0 ? 'nothing' : leases.join(', ')}`);
+      if (behindLog > 0) console.log(`  has not read ${behindLog} datapoints yet`);
       if (behind > 0) console.log(`  has not heard of ${behind} changes yet`);
     }
     const all = connections.map(({ name, count }) => `${name} ${count}`);

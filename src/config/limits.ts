@@ -891,6 +891,8 @@ export const limits = {
   logPollMs: 75,
   logPollMsAlone: 1_000,
   logHintMs: 5,
+  /** Milliseconds after which a server looks again for what others have done before it answers a read. Beyond twice that: 503. */
+  freshMsMax: 1_000,
   /** Milliseconds between two looks for what other servers announce, where the hint of that was lost. */
   announcementPollMs: 1_000,
   /** Announcements that are read and applied at a time. */

@@ -10,6 +10,8 @@ export interface NodeReport {
   readonly isAlive: boolean;
   /** Announcements of others that it has not applied. */
   readonly behind: number;
+  /** Datapoints of the log that it has not read. */
+  readonly behindLog: number;
   /** Names of the leases that it holds. */
   readonly leases: readonly string[];
 }

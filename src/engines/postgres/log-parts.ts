@@ -12,11 +12,13 @@ import { Head } from '../shared/head/head.ts';
 import { HeadLastSeen } from '../shared/head/head-last-seen.ts';
 import { SeriesEdits } from '../shared/sealing/series-edits.ts';
 import { ReaderThread } from '../shared/threads/reader-thread-client.ts';
+import type { Announcements } from './coordination/announcements.ts';
 import type { Membership } from './coordination/membership.ts';
 import type { PostgresDatabase } from './database/postgres-database.ts';
 import { Appender } from './log/appender.ts';
 import { PostgresCommitLog } from './log/commit-log.ts';
 import { Confirmation } from './log/confirmation.ts';
+import { Freshness } from './log/freshness.ts';
 import { HeardTable } from './log/heard-table.ts';
 import { LogFollower } from './log/log-follower.ts';
 import { LogFollowing } from './log/log-following.ts';
@@ -41,6 +43,7 @@ export interface LogOptions {
   readonly url: string;
   readonly database: PostgresDatabase;
   readonly membership: Membership;
+  readonly announcements: Pick<Announcements, 'freshMs' | 'follow'>;
   /** False where the lease was taken with a greater epoch. */
   readonly isNewest: (fence: Fence) => boolean;
 }
@@ -72,7 +75,7 @@ export interface LogParts {
   close(): Promise<void>;
 }
 
-export async function openLog({ url, database, membership, isNewest }: LogOptions): Promise<LogParts> {
+export async function openLog({ url, database, membership, announcements, isNewest }: LogOptions): Promise<LogParts> {
   const node = membership.id;
   const head = new Head();
   const lastSeen = new HeadLastSeen(head);
@@ -107,6 +110,7 @@ export async function openLog({ url, database, membership, isNewest }: LogOption
     },
     onGap: (error) => parts.onFailure(error, { fatal: true }),
   });
+  const freshness = new Freshness({ isAlone: () => membership.isAlone, all: [following, announcements] });
   const turn = new EditTurn({ database, node, catchUp: () => following.catchUp() });
   const isAlone = () => membership.isAlone;
   const polling = new LogPolling({ database, isAlone, follow: () => following.follow() });
@@ -134,7 +138,15 @@ export async function openLog({ url, database, membership, isNewest }: LogOption
   const exclusively = sealing.exclusively.bind(sealing);
   const edits = new SeriesEdits({ head, writer: new DatapointEdits({ state, appender, sealing, store }) });
   const longReads = new ReaderThread(() => startReader(url));
-  const series = new PostgresSeries({ database, head, follower, longReads, store, edits });
+  const series = new PostgresSeries({
+    database,
+    head,
+    follower,
+    longReads,
+    store,
+    edits,
+    beforeRead: () => freshness.require(),
+  });
   rings.onFailure = failed;
   receipts.onFailure = failed;
   appender.onFenced = (error) => parts.onFailure(error, { fatal: true });

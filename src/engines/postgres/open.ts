@@ -20,7 +20,13 @@ export async function openPostgresEngine(url: string, options: OpenOptions): Pro
   try {
     const { database, coordination } = ground;
     const isNewest = coordination.isNewest.bind(coordination);
-    const parts = await openLog({ url, database, membership: ground.membership, isNewest });
+    const parts = await openLog({
+      url,
+      database,
+      membership: ground.membership,
+      announcements: ground.announcements,
+      isNewest,
+    });
     return new PostgresEngine({ ...options, ground, parts });
   } catch (error) {
     await ground.close();

@@ -68,9 +68,17 @@ export class Announcements {
     }
   }
 
-  /** When this process last knew of all announcements, by the monotonic clock. */
+  /** When this process last knew of all announcements, by the monotonic clock; who does not listen has nothing in memory. */
   get freshMs(): number {
-    return this.#freshMs;
+    return this.#handlers === undefined ? Number.POSITIVE_INFINITY : this.#freshMs;
+  }
+
+  /** Applies all that is announced by now. */
+  async follow(): Promise<void> {
+    if (this.#handlers === undefined) return;
+    await this.#running;
+    this.#follow();
+    await this.#running;
   }
 
   /** Begins to apply what others announce. */
@@ -140,7 +148,9 @@ export class Announcements {
   #lookLater(): void {
     clearTimeout(this.#timer);
     if (this.#closing.signal.aborted) return;
-    this.#timer = setTimeout(() => this.#follow(), limits.announcementPollMs).unref();
+    // Where there are others, before what is known is too old.
+    const ms = this.#parts.isAlone?.() === false ? limits.freshMsMax / 4 : limits.announcementPollMs;
+    this.#timer = setTimeout(() => this.#follow(), Math.min(ms, limits.announcementPollMs)).unref();
   }
 
   async #run(): Promise<void> {

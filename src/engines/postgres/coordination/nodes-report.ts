@@ -30,6 +30,7 @@ const msOf = (time: string) => `CAST(round(extract(epoch FROM ${time}) * 1000) A
 
 const nodesSql = `SELECT id, ${msOf('started')} AS "startedMs", ${msOf('(clock_timestamp() - renewed)')} AS "silentMs",
     (SELECT count(*) FROM announcement WHERE announcement.node <> node.id AND seq > followed) AS behind,
+    greatest(0, (SELECT position - 1 FROM log_end) - followed_position) AS "behindLog",
     (SELECT coalesce(jsonb_agg(name ORDER BY name), '[]') FROM lease WHERE holder = node.id)::text AS leases
   FROM node ORDER BY started, id`;
 /** The name is that of connection-settings.ts; of this command itself there are some, too. */

@@ -5,6 +5,10 @@ import type { Asker } from '../../../domain/callers/asker.ts';
 import type { ArrivedDatapoint } from '../../../domain/datapoints/datapoint.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type {
+  AggregateQuery,
+  AggregateStep,
+  DownsampleQuery,
+  DownsampleStep,
   RangeQuery,
   RangeStep,
   Series,
@@ -40,6 +44,8 @@ interface SeriesParts {
   readonly follower: LogFollower;
   readonly longReads: LongReads;
   readonly store: Store;
+  /** Resolves when this server knows what others have done. @throws Refusal `storage` */
+  readonly beforeRead: () => Promise<void>;
   /** Removes and corrects datapoints. */
   readonly edits: Pick<Series, 'remove' | 'correct'>;
 }
@@ -54,6 +60,26 @@ export class PostgresSeries extends StepwiseSeries implements Series {
     const allocate = (bytes: number) => new Uint8Array(bytes);
     const query = <Row>(sql: string, parameters: readonly unknown[]) => parts.database.query<Row>(sql, parameters);
     this.#steps = new StepReader(query, { decodedBytesMax: limits.decodedBytesShortReads, allocate });
+  }
+
+  override async range(query: RangeQuery, asker: Asker): Promise<RangeStep> {
+    await this.#parts.beforeRead();
+    return super.range(query, asker);
+  }
+
+  override async aggregate(query: AggregateQuery, asker: Asker): Promise<AggregateStep> {
+    await this.#parts.beforeRead();
+    return super.aggregate(query, asker);
+  }
+
+  override async downsample(query: DownsampleQuery, asker: Asker): Promise<DownsampleStep> {
+    await this.#parts.beforeRead();
+    return super.downsample(query, asker);
+  }
+
+  override async text(query: TextQuery, asker: Asker): Promise<TextStep> {
+    await this.#parts.beforeRead();
+    return super.text(query, asker);
   }
 
   protected async readRange(query: RangeQuery, part: HeadPart): Promise<RangeStep> {
