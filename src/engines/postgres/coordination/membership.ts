@@ -11,7 +11,7 @@ import { declaredDead } from '../registry/registry-writer.ts';
 import { declareDead, isConnected } from './death.ts';
 
 /** How far a server has read the log. */
-export interface Followed {
+interface Followed {
   readonly row: number;
   readonly position: number;
 }

@@ -9,11 +9,11 @@ import { HeldLease } from '../../shared/held-lease.ts';
 import type { RegistryWriter } from '../registry/registry-writer.ts';
 import type { Announcements } from './announcements.ts';
 
-export const takeLease = `INSERT INTO lease (name, holder, epoch) VALUES ($1, $2, 1)
+const takeLease = `INSERT INTO lease (name, holder, epoch) VALUES ($1, $2, 1)
   ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = lease.epoch + 1
   WHERE lease.holder IS NULL OR NOT EXISTS (SELECT 1 FROM node WHERE node.id = lease.holder)
   RETURNING epoch`;
-export const giveLease = 'UPDATE lease SET holder = NULL WHERE name = $1 AND holder = $2 AND epoch = $3';
+const giveLease = 'UPDATE lease SET holder = NULL WHERE name = $1 AND holder = $2 AND epoch = $3';
 
 export class PostgresCoordination implements Coordination {
   readonly counts: SharedCounts;

@@ -13,7 +13,7 @@ export interface Beside {
   readonly parameters: readonly unknown[];
 }
 
-export interface AppendedRow {
+interface AppendedRow {
   readonly seq: number;
   readonly count: number;
   readonly bytes: Buffer;
@@ -21,7 +21,7 @@ export interface AppendedRow {
 }
 
 /** Where a row was put among those of all writers. */
-export interface GivenPlace {
+interface GivenPlace {
   readonly number: number;
   /** The seq of its first datapoint. */
   readonly position: number;
