@@ -65,7 +65,7 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
       token,
       json: { id: 'p', visibility: 'public', sensors: [{ id: 'a' }] },
     });
-    assert.equal(made.status, 201);
+    assert.equal(made.status, 204);
     const path = '/api/v2/devices/p';
     for (let n = 0; n < 5; n++) {
       for (const visibility of ['private', 'public']) {
