@@ -27,6 +27,12 @@ export class PublishGroup {
     this.withQos2 = { qos: 2, publisherId: session.clientId };
   }
 
+  /** Notes a message with QoS 2. */
+  receive(packetId: number): void {
+    this.received ??= new Set();
+    this.received.add(packetId);
+  }
+
   /** Messages that ask for an answer. */
   get asking(): number {
     return this.packetIds.length + (this.received?.size ?? 0);

@@ -120,7 +120,7 @@ export class UsualPublishes {
         duplicates.carryChanges(publish);
       }
       if (qos === 1) group.packetIds.push(packetId);
-      else (group.received ??= new Set()).add(packetId);
+      else group.receive(packetId);
     }
     original ??= new BufferedMessage(bytes, start, end, from);
     const extras = { original, publish, many: topic.many };
