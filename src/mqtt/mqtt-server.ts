@@ -336,7 +336,9 @@ export class MqttServer implements ClientOwner {
 
   #makeReader(): PacketReader<PublishGroup> {
     const usual = this.#usual;
-    const handler = this.#makeHandler();
+    const { stored } = this.#parts;
+    const acknowledgements = new Acknowledgements({ stored, shared: this.#shared });
+    const handler = this.#makeHandler(acknowledgements);
     return new PacketReader<PublishGroup>({
       byteBudget: this.#parts.byteBudget,
       counts: this.counts,
@@ -346,11 +348,12 @@ export class MqttServer implements ClientOwner {
       mayHaveCapacity: (client) => usual.mayHaveCapacity(client),
       onceCapacity: (client, waiting) => usual.onceCapacity(client, waiting),
       submit: (client, group) => usual.submit(client, group),
+      release: (client, bytes, at) => acknowledgements.releasedTogether(client, bytes, at),
       handle: (client, packet) => handler.handle(client, packet),
     });
   }
 
-  #makeHandler(): PacketHandler {
+  #makeHandler(acknowledgements: Acknowledgements): PacketHandler {
     const { stored, log, clocks } = this.#parts;
     const handshake = new Handshake({
       ...{ stored, log, signIn: this.#signIn, sessions: this.sessions, connections: this.#connections },
@@ -359,8 +362,7 @@ export class MqttServer implements ClientOwner {
       onReady: (client) => this.#onReady(client),
     });
     return new PacketHandler({
-      ...{ handshake, publishes: this.#incoming, subscribing: this.#subscribing },
-      acknowledgements: new Acknowledgements({ stored, shared: this.#shared }),
+      ...{ handshake, publishes: this.#incoming, subscribing: this.#subscribing, acknowledgements },
       nowMs: () => clocks.forExpiry.now(),
       onPing: (client) => void this.#onPing(client),
     });

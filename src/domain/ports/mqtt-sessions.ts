@@ -244,6 +244,11 @@ export interface MqttSessions {
   outgoingUpdate(client: PacketClient, packet: StoredPacket): Promise<void>;
   outgoingClearMessageId(client: PacketClient, packet: StoredPacket): Promise<void>;
   outgoingStream(client: PacketClient): AsyncIterable<unknown>;
+  /**
+   * Packet ids of the messages of QoS 2 that await PUBREL on the connection of a clean session, of which the caller takes and
+   * adds some, `limits.inflightMax` at most. Undefined for other sessions: theirs are stored.
+   */
+  incomingIds(client: PacketClient): Set<number> | undefined;
   incomingStorePacket(client: PacketClient, packet: StoredPacket): Promise<void>;
   incomingGetPacket(client: PacketClient, packet: StoredPacket): Promise<StoredPacket>;
   incomingDelPacket(client: PacketClient, packet: StoredPacket): Promise<void>;

@@ -87,7 +87,7 @@ export class IncomingPublishes {
       client.handling(this.#whileUndecided(session, this.#acknowledge(session, { packet, place, before }), place));
     } else {
       const mayRepeat = packet.dup || pubrecs.has(packet.messageId);
-      const place = pubrecs.open(packet.messageId);
+      const place = pubrecs.open([packet.messageId ?? 0]);
       client.handling(
         this.#whileUndecided(session, this.#inTurn(session, { packet, place, mayRepeat, before }), place),
       );
