@@ -138,7 +138,7 @@ export class UsualPublishes {
         this.#parts.ended();
         place?.end();
       } else if (failure === undefined) this.#acknowledge(client, group, place);
-      else this.#fail(client, group, failure as Error);
+      else this.#fail(client, { group, place, error: failure as Error });
     });
     isAtOnce = false;
     if (isRefused) return 'busy';
@@ -171,11 +171,14 @@ export class UsualPublishes {
     conn.once('close', end);
   }
 
-  /** One write for all messages of this connection in the commit; reads on when the client has read enough. */
+  /**
+   * One write for all messages of this connection in the commit; reads on when the client has read enough. Its place ends although
+   * the connection has closed: other answers may wait behind it, and a stop of the service for them.
+   */
   #acknowledge(client: Client, { packetIds }: PublishGroup, place: AnswerPlace | undefined): void {
     this.#parts.ended();
-    if (client.closed || client.conn.destroyed) return;
-    if (place === undefined) client.groupDone();
+    if (client.closed || client.conn.destroyed) place?.end();
+    else if (place === undefined) client.groupDone();
     else {
       place.end(() => {
         client.answered(packetIds.length);
@@ -187,10 +190,19 @@ export class UsualPublishes {
   }
 
   /** Cuts the client: messages that were not stored are not acknowledged, and are sent again. */
-  #fail(client: Client, group: PublishGroup, error: Error): void {
+  #fail(
+    client: Client,
+    {
+      group,
+      place,
+      error,
+    }: { readonly group: PublishGroup; readonly place: AnswerPlace | undefined; readonly error: Error },
+  ): void {
     this.#parts.failed(group.session, error);
     this.#parts.ended();
     client.fail(error);
+    // What waits behind it comes to its end, and is written to nobody.
+    place?.end();
   }
 
   #topicOf(bytes: Buffer, { topicStart, topicEnd }: PublishFrame): SensorTopic | 'unusual' {
