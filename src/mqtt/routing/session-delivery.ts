@@ -109,7 +109,8 @@ export class SessionDelivery {
     const isSent = match !== undefined && (await this.#write(client, packet, match));
     if (isSent) return;
     // Of a group, somebody else gets what this member never had.
-    if (packet.ofGroup !== undefined && !wasSent) this.#parts.shared().passOnStored(client.id, packet.ofGroup, packet);
+    if (packet.ofGroup !== undefined && !wasSent)
+      await this.#parts.shared().passOnStored(client.id, packet.ofGroup, packet);
     await this.#parts.messages.clear(client, packet);
   }
 

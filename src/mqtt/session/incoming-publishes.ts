@@ -34,7 +34,7 @@ export interface IncomingPublishesParts {
   readonly answers: AnswerOrder;
   readonly owed: OwedBytes;
   readonly undecided: Undecided;
-  readonly stored: Pick<MqttSessions, 'incomingStorePacket'>;
+  readonly stored: Pick<MqttSessions, 'incomingStorePacket' | 'incomingDelPacket'>;
   readonly messages: StoredMessages;
   /** Resolves when the subscribers of a relayed message have it, or it is queued for them. */
   readonly relay: (packet: RelayedPacket, publisher: Actor) => Promise<void>;
@@ -176,7 +176,13 @@ export class IncomingPublishes {
     const relayed =
       decision === 'relay' ? relay({ ...packet, publisherId: session.clientId }, session.actor) : undefined;
     onRelayed();
-    await relayed;
+    try {
+      await relayed;
+    } catch (error) {
+      // It comes again, and would be taken for a message that its receivers have.
+      await stored.incomingDelPacket(client, packet as StoredPacket).catch(() => {});
+      throw error;
+    }
     await this.#answer(client, answer);
   }
 
