@@ -85,11 +85,13 @@ function faultOf(model: MqttModel, packet: IPublishPacket, delivery: Delivery): 
   const { properties = {} } = packet;
   if (!isOfTopic(packet, delivery)) return 'another topic or QoS';
   if (`${packet.payload}` !== delivery.payload) return `the payload is not ${delivery.payload}`;
-  if (delivery.retain !== 'either' && packet.retain !== delivery.retain) return `RETAIN is not ${delivery.retain}`;
+  const wants = [delivery, ...(delivery.later === undefined ? [] : [delivery.later])];
+  if (!wants.some(({ retain }) => retain === 'either' || packet.retain === retain))
+    return `RETAIN is not ${delivery.retain}`;
   // Older versions are sent no properties.
   if (packet.properties === undefined) return undefined;
   const ids = [properties.subscriptionIdentifier ?? []].flat().toSorted((a, b) => a - b);
-  if (`${ids}` !== `${delivery.ids}` && `${ids}` !== `${delivery.ownIds}`)
+  if (!wants.some((want) => `${ids}` === `${want.ids}`))
     return `the subscription identifiers are ${ids}, not ${delivery.ids}`;
   if (properties.contentType !== delivery.contentType) return `the content type is not ${delivery.contentType}`;
   const { messageExpiryInterval: told } = properties;
