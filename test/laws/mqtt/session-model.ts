@@ -68,6 +68,7 @@ export class Session {
   readonly clientId: string;
   readonly isStranger: boolean;
   readonly receiveMaximum: number;
+  readonly isOfFive: boolean;
   readonly subscriptions = new Map<string, Subscription>();
   /** In their order: what is under way, then what waits. */
   deliveries: Delivery[] = [];
@@ -79,10 +80,11 @@ export class Session {
   leftMs = 0;
   will: Will | undefined;
 
-  constructor(options: Pick<Session, 'clientId' | 'isStranger' | 'receiveMaximum'>) {
+  constructor(options: Pick<Session, 'clientId' | 'isStranger' | 'receiveMaximum' | 'isOfFive'>) {
     this.clientId = options.clientId;
     this.isStranger = options.isStranger;
     this.receiveMaximum = options.receiveMaximum;
+    this.isOfFive = options.isOfFive;
   }
 
   get underWay(): Delivery[] {
@@ -168,7 +170,11 @@ export class MqttModel {
         groups.set(subscription.filter, [...(groups.get(subscription.filter) ?? []), { session, delivery }]);
       }
     }
-    for (const [form, subscriptions] of forms) this.#deliver(session, this.#deliveryOf(form, message, subscriptions));
+    // Topics have no order among each other [MQTT-4.6.0-5]; where one fits into the Receive Maximum, the server takes the bare form.
+    const ordered = [...forms].toSorted(
+      ([one], [other]) => Number(one.startsWith('/')) - Number(other.startsWith('/')),
+    );
+    for (const [form, subscriptions] of ordered) this.#deliver(session, this.#deliveryOf(form, message, subscriptions));
   }
 
   #deliveryOf(topic: string, message: Message, subscriptions: readonly Subscription[]): Delivery {
