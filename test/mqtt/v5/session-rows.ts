@@ -63,6 +63,23 @@ export const sessionRows: readonly ClauseRow[] = [
     },
   },
   {
+    clauses: ['3.8.3-3', '4.4.0-1'],
+    what: 'a message of QoS 2 that its own client has asked for with QoS 0 alone is not kept for it',
+    run: async (scene) => {
+      const client = await scene.connect('kept', kept);
+      await client.subscribe({ topic: scene.topic(), qos: 0 });
+      await client.subscribe({ topic: scene.topic('+'), qos: 2, nl: true, rap: false, rh: 0 });
+      await client.publish({ topic: scene.topic(), qos: 2 });
+      assert.deepEqual(
+        heard(await scene.heard(client)).map(({ qos }) => qos),
+        [0],
+      );
+      await client.cut();
+      await scene.door.settle();
+      assert.deepEqual(await scene.heard(await scene.connect('kept', back)), []);
+    },
+  },
+  {
     clauses: ['3.1.2-4', '3.1.4-4', '3.2.2-2'],
     what: 'Clean Start takes away a session with what waits in it',
     run: async (scene) => {
