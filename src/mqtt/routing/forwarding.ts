@@ -215,11 +215,17 @@ export class Forwarding {
   /** How the session may have the message by its filters and rights now. */
   matchOf(session: ClientSession, message: Delivered): Match | undefined {
     const { access } = this.#parts;
-    const { topic, shared } = message;
-    if (shared === undefined)
-      return access.matchOf(session, topic, { isOwn: message.publisherId === session.clientId });
+    const { topic, shared, settledQos, wasSent = false } = message;
     // The filter of a group is chosen already; the right is judged as it is now.
-    return access.mayRead(session, topic) ? { qos: message.qos, retainAsPublished: true, identifiers: [] } : undefined;
+    if (shared !== undefined)
+      return access.mayRead(session, topic)
+        ? { qos: message.qos, retainAsPublished: true, identifiers: [] }
+        : undefined;
+    const match = access.matchOf(session, topic, { isOwn: message.publisherId === session.clientId });
+    if (settledQos === undefined) return match;
+    if (match !== undefined) return { ...match, qos: settledQos };
+    const isDue = wasSent && access.mayRead(session, topic);
+    return isDue ? { qos: settledQos, retainAsPublished: false, identifiers: [] } : undefined;
   }
 
   /** The replay has ended: sends the held messages. */

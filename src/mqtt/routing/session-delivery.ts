@@ -97,7 +97,6 @@ export class SessionDelivery {
   async #replayMessage(client: Client, packet: Sent): Promise<void> {
     await roomFor(client, packet.qos);
     if (client.closed) return;
-    const wasSent = packet.messageId !== undefined;
     if (packet.messageId === undefined) packet.messageId = client.takeId();
     else client.noteId(packet.messageId);
     await this.#parts.messages.update(client, packet);
@@ -109,7 +108,7 @@ export class SessionDelivery {
     const isSent = match !== undefined && (await this.#write(client, packet, match));
     if (isSent) return;
     // Of a group, somebody else gets what this member never had.
-    if (packet.ofGroup !== undefined && !wasSent)
+    if (packet.ofGroup !== undefined && packet.wasSent !== true)
       await this.#parts.shared().passOnStored(client.id, packet.ofGroup, packet);
     await this.#parts.messages.clear(client, packet);
   }
@@ -216,6 +215,7 @@ function sentOf(stored: StoredPacket, session: ClientSession | undefined): Sent 
   return {
     ...packet,
     ...{ payload, retain: givenRetained === true, isNew: false },
+    ...{ settledQos: packet.qos, wasSent: packet.messageId !== undefined },
     ...(ofGroup === undefined ? {} : { ofGroup, ...ofMember(session, ofGroup, packet.publishedRetain === true) }),
     ...(properties === undefined ? {} : { properties: bufferOf(properties) }),
   };

@@ -36,7 +36,10 @@ class StreamClient {
 
   constructor(is: ClientOfStream, clientId: string) {
     this.is = is;
-    this.session = new Session({ clientId, isStranger: is.as === 'stranger', receiveMaximum: is.receiveMaximum });
+    const { version, receiveMaximum } = is;
+    this.session = new Session({
+      ...{ clientId, receiveMaximum, isStranger: is.as === 'stranger', isOfFive: version === 5 },
+    });
   }
 
   get isOfFive(): boolean {
