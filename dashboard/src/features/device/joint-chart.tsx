@@ -4,7 +4,7 @@ import { Chip, Group, Text } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
 import type { Device } from '../../api/client.ts';
 import { currentOf } from '../../api/current-value.ts';
-import { heardAt } from '../../api/devices.ts';
+import { measuredAt } from '../../api/devices.ts';
 import type { Rights } from '../../api/rights.ts';
 import { settingsQuery } from '../../api/settings.ts';
 import { limits } from '../../limits.ts';
@@ -41,7 +41,7 @@ export function JointChart({ device, rights, search, onChange }: JointChartProps
   const lastMs = shown
     .map(currentOf)
     .reduce(
-      (newest: number | undefined, last) => (last === undefined ? newest : Math.max(newest ?? 0, heardAt(last))),
+      (newest: number | undefined, last) => (last === undefined ? newest : Math.max(newest ?? 0, measuredAt(last))),
       undefined,
     );
   const span = spanOf(search, { nowMs, lastMs });

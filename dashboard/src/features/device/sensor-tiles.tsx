@@ -8,11 +8,11 @@ import { Link } from '@tanstack/react-router';
 import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device, Sensor } from '../../api/client.ts';
 import { currentOf } from '../../api/current-value.ts';
-import { dayKey, dayQuery, heardAt, type SensorDay } from '../../api/devices.ts';
+import { dayKey, dayQuery, type SensorDay } from '../../api/devices.ts';
 import type { Rights } from '../../api/rights.ts';
 import { limits } from '../../limits.ts';
 import { Sparkline } from '../../shared/chart/sparkline.tsx';
-import { freshnessOf } from '../../shared/device/freshness.ts';
+import { sensorState } from '../../shared/device/device-state.ts';
 import { PointAge } from '../../shared/device/point-age.tsx';
 import { type Calib, decimalsOf } from '../../shared/device/precision.ts';
 import { SensorForm } from '../../shared/device/sensor-form.tsx';
@@ -79,15 +79,10 @@ function Tile({ device, sensor, day }: TileProps) {
   const silent = useSilentSensors();
   const { id, name, unit } = sensor;
   const last = currentOf(sensor);
-  const lastMs = last === undefined ? undefined : heardAt(last);
   return (
     <Link to="/devices/$device/sensors/$sensor" params={{ device, sensor: id }} className={classes.tile}>
       <span className={classes.head}>
-        <StateDot
-          state={
-            silent.has(dayKey(device, id)) ? 'silent' : freshnessOf(lastMs, { nowMs, intervalMs: day?.intervalMs })
-          }
-        />
+        <StateDot state={sensorState(device, sensor, { nowMs, silent })} />
         <span className={classes.name} title={name || id}>
           {name || id}
         </span>

@@ -24,7 +24,7 @@ export function PlacesPage() {
   const search = route.useSearch();
   const change = useChange(search);
   const { data, error, refetch } = useQuery(placedQuery());
-  const { markers, onAlone } = useDeviceMarkers(data?.devices ?? []);
+  const markers = useDeviceMarkers(data?.devices ?? []);
   const found = markers.filter((marker) => isNamed(marker, search.find ?? ''));
   const hidden = hiddenStates(search.without);
   const shown = found.filter(({ state = 'never' }) => !hidden.includes(state));
@@ -57,7 +57,6 @@ export function PlacesPage() {
           <Legend markers={found} search={search} />
           <MarkersMap
             markers={shown}
-            onAlone={onAlone}
             fitBy={JSON.stringify([data !== undefined, search])}
             height="max(300px, calc(100dvh - var(--map-around)))"
           />

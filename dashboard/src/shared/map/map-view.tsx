@@ -60,7 +60,6 @@ export function MapView(props: MapViewProps) {
     const said = states.map((one) => `${one.count} ${freshnessWords(shared)[one.state]}`);
     return `${shared.markers(count)} (${said.join(', ')})`;
   });
-  const alone = useEffectEvent((ids: readonly string[]) => props.onAlone?.(ids));
   const showOwn = useEffectEvent(() =>
     askPosition(
       (place) => {
@@ -132,7 +131,6 @@ export function MapView(props: MapViewProps) {
           markers: list,
           toMarker: (marker) => toMarker(marker),
           nameGroup: (count, states) => nameGroup(count, states),
-          onAlone: (shown) => alone(shown),
         });
     layer.addTo(map.current);
     if (isMovable) keepInView(map.current, list);

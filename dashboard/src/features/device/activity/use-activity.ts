@@ -4,7 +4,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, call, type Device, type Schemas } from '../../../api/client.ts';
 import { currentOf } from '../../../api/current-value.ts';
-import { heardAt } from '../../../api/devices.ts';
+import { measuredAt } from '../../../api/devices.ts';
 import { filterValue } from '../../../api/filter-value.ts';
 import { keys } from '../../../api/query-keys.ts';
 import type { Rights } from '../../../api/rights.ts';
@@ -59,7 +59,7 @@ export function useActivity({ device, rights, settings }: ActivityParts): Activi
       const last = currentOf(sensor);
       if (last === undefined) return [];
       const title = words.hadValue(name || id, `${formatValue(last.value, tag)} ${unit}`.trim());
-      return [{ id: `value ${id}`, atMs: heardAt(last), icon: 'sensor' as const, title }];
+      return [{ id: `value ${id}`, atMs: measuredAt(last), icon: 'sensor' as const, title }];
     }),
     ...settings.map(({ actuator, value, atMs }) => ({
       ...{ id: `setting ${actuator} ${atMs}`, atMs, icon: 'tune' as const },
