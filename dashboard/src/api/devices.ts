@@ -5,6 +5,8 @@ import { api, call } from './client.ts';
 import { keys } from './query-keys.ts';
 import { serverNow } from './server-time.ts';
 
+const dayMs = 86_400_000;
+
 export function deviceQuery(device: string) {
   return queryOptions({
     queryKey: keys.deviceRecord(device),
@@ -12,12 +14,16 @@ export function deviceQuery(device: string) {
   });
 }
 
+/** What was not heard since is silent, unless its habit is slower; rounded, so that the same question is asked for a while. */
+export function daySinceHeard(): string {
+  return new Date(Math.floor((serverNow() - dayMs) / 600_000) * 600_000).toISOString();
+}
+
 /** The last day of a sensor: a mean every half an hour. */
 export interface SensorDay {
   readonly means: readonly (number | null)[];
 }
 
-const dayMs = 86_400_000;
 const stepMs = dayMs / limits.sparklinePoints;
 
 /**

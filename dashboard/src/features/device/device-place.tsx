@@ -3,10 +3,10 @@
 import { Button, Group, NumberInput, Text } from '@mantine/core';
 import { useState } from 'react';
 import { api, call, type Device } from '../../api/client.ts';
+import { isOnEarth } from '../../api/places.ts';
 import type { Rights } from '../../api/rights.ts';
 import { useDeviceChange } from '../../shared/device/use-device-change.ts';
 import { useForm } from '../../shared/form/use-form.ts';
-import { isOnEarth } from '../../shared/map/map-marker.ts';
 import { MapView } from '../../shared/map/map-view.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import classes from './section.module.css';

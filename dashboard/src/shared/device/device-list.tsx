@@ -1,11 +1,9 @@
 // Some devices of a gateway or a project, a row each: state, name, last values, when last heard; the row opens the device.
 
 import { Link } from '@tanstack/react-router';
-import { useMemo } from 'react';
 import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device } from '../../api/client.ts';
 import { currentOf } from '../../api/current-value.ts';
-import type { SensorDay } from '../../api/devices.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { useNow } from '../page/use-now.ts';
 import { Age } from './age.tsx';

@@ -33,6 +33,17 @@ export const now: Strings['now'] = {
       many: '# إنذارًا مؤجلًا',
       other: '# إنذار مؤجل',
     }),
+  noneOpen: 'لا إنذار مفتوح.',
+  firstUntil: (time) => `أولها حتى ${alone(time)}`,
+  silentDevices: (count) =>
+    countedInArabic(count, {
+      one: 'جهاز واحد صامت أطول من عادته',
+      two: 'جهازان صامتان أطول من عادتهما',
+      few: '# أجهزة صامتة أطول من عادتها',
+      many: '# جهازًا صامتًا أطول من عادته',
+      other: '# جهاز صامت أطول من عادته',
+    }),
+  onMap: (device) => `${alone(device)} على الخريطة`,
   view: 'أي الإنذارات',
   viewOpen: 'المفتوحة',
   viewSnoozed: 'المؤجلة',

@@ -6,6 +6,11 @@ export const now = {
   unseen: (count: number) => counted(count, 'alarm nobody has seen to', 'alarms nobody has seen to'),
   allWell: 'All is well.',
   snoozedOnly: (count: number) => counted(count, 'alarm is snoozed', 'alarms are snoozed'),
+  noneOpen: 'No alarm is open.',
+  firstUntil: (time: string) => `the first until ${time}`,
+  silentDevices: (count: number) =>
+    counted(count, 'device is silent beyond its habit', 'devices are silent beyond their habit'),
+  onMap: (device: string) => `${device} on the map`,
   view: 'Which alarms',
   viewOpen: 'Open',
   viewSnoozed: 'Snoozed',

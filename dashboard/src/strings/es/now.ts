@@ -7,6 +7,11 @@ export const now: Strings['now'] = {
   unseen: (count) => countedInSpanish(count, 'alarma de la que nadie se ocupa', 'alarmas de las que nadie se ocupa'),
   allWell: 'Todo va bien.',
   snoozedOnly: (count) => countedInSpanish(count, 'alarma pospuesta', 'alarmas pospuestas'),
+  noneOpen: 'Ninguna alarma está abierta.',
+  firstUntil: (time) => `la primera hasta ${time}`,
+  silentDevices: (count) =>
+    countedInSpanish(count, 'dispositivo calla más de lo habitual', 'dispositivos callan más de lo habitual'),
+  onMap: (device) => `${device} en el mapa`,
   view: 'Qué alarmas',
   viewOpen: 'Abiertas',
   viewSnoozed: 'Pospuestas',

@@ -7,6 +7,11 @@ export const now: Strings['now'] = {
   unseen: (count) => countedInFrench(count, 'alarme dont personne ne s’occupe', 'alarmes dont personne ne s’occupe'),
   allWell: 'Tout va bien.',
   snoozedOnly: (count) => countedInFrench(count, 'alarme en pause', 'alarmes en pause'),
+  noneOpen: 'Aucune alarme n’est ouverte.',
+  firstUntil: (time) => `la première jusqu’au ${time}`,
+  silentDevices: (count) =>
+    countedInFrench(count, 'appareil se tait plus que d’habitude', 'appareils se taisent plus que d’habitude'),
+  onMap: (device) => `${device} sur la carte`,
   view: 'Quelles alarmes',
   viewOpen: 'Ouvertes',
   viewSnoozed: 'En pause',

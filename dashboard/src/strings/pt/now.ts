@@ -7,6 +7,15 @@ export const now: Strings['now'] = {
   unseen: (count) => countedInPortuguese(count, 'alarme de que ninguém trata', 'alarmes de que ninguém trata'),
   allWell: 'Está tudo bem.',
   snoozedOnly: (count) => countedInPortuguese(count, 'alarme adiado', 'alarmes adiados'),
+  noneOpen: 'Nenhum alarme está aberto.',
+  firstUntil: (time) => `o primeiro até ${time}`,
+  silentDevices: (count) =>
+    countedInPortuguese(
+      count,
+      'dispositivo calado mais do que o habitual',
+      'dispositivos calados mais do que o habitual',
+    ),
+  onMap: (device) => `${device} no mapa`,
   view: 'Que alarmes',
   viewOpen: 'Abertos',
   viewSnoozed: 'Adiados',

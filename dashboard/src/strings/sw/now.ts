@@ -12,6 +12,11 @@ export const now: Strings['now'] = {
     ),
   allWell: 'Kila kitu kiko sawa.',
   snoozedOnly: (count) => countedInSwahili(count, 'Tahadhari iliyoahirishwa:', 'Tahadhari zilizoahirishwa:'),
+  noneOpen: 'Hakuna tahadhari iliyo wazi.',
+  firstUntil: (time) => `ya kwanza hadi ${time}`,
+  silentDevices: (count) =>
+    countedInSwahili(count, 'Kifaa kilicho kimya kuliko kawaida:', 'Vifaa vilivyo kimya kuliko kawaida:'),
+  onMap: (device) => `${device} kwenye ramani`,
   view: 'Tahadhari zipi',
   viewOpen: 'Zilizo wazi',
   viewSnoozed: 'Zilizoahirishwa',
