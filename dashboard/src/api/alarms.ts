@@ -17,6 +17,7 @@ export interface AlarmsQuestion {
   readonly snoozed?: boolean;
   readonly acknowledged?: boolean;
   readonly assigned_to?: string;
+  readonly gateway?: string;
   readonly limit: number;
 }
 

@@ -8,10 +8,15 @@ import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 
+/** Those that are open; asked for with the device, so that they stand there when it does and nothing moves for them. */
+export function useOpenAlarms(device: string) {
+  const isUser = useSession().status === 'user';
+  return useQuery({ ...deviceAlarmsQuery(device, 'active'), enabled: isUser });
+}
+
 /** Nothing where nothing is wrong. */
 export function OpenAlarms({ device }: { readonly device: string }) {
-  const isUser = useSession().status === 'user';
-  const { data } = useQuery({ ...deviceAlarmsQuery(device, 'active'), enabled: isUser });
+  const { data } = useOpenAlarms(device);
   if (data === undefined || data.total === 0) return null;
   return (
     <Box mb="lg">

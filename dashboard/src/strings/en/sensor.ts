@@ -8,7 +8,7 @@ export const sensor = {
     `Its values and notifications stay. Until ${until} it also answers by ${id}, so that what sends or reads under that id goes on, and no other sensor of the device gets it.`,
   added: (name: string) => `${name} is there.`,
   idNeeded: 'A sensor needs an id, such as TC.',
-  idMeans: 'What the device calls it when it pushes. It cannot be changed later.',
+  idMeans: 'What the device calls it when it pushes. It can be changed later; the old one stays good for a year.',
   nameExample: 'Soil temperature',
   unit: 'Unit',
   unitMeans: 'Shown beside every value.',

@@ -9,7 +9,7 @@ export const sensor: Strings['sensor'] = {
     `Sus valores y notificaciones se quedan. Hasta ${until} también responde por ${id}, para que siga lo que envía o lee con ese id, y ningún otro sensor del dispositivo lo recibe.`,
   added: (name) => `${name} está añadido.`,
   idNeeded: 'Un sensor necesita un id, como TC.',
-  idMeans: 'Cómo lo llama el dispositivo cuando envía. No se puede cambiar después.',
+  idMeans: 'Cómo lo llama el dispositivo cuando envía. Se puede cambiar después; el anterior sigue valiendo un año.',
   nameExample: 'Temperatura del suelo',
   unit: 'Unidad',
   unitMeans: 'Se muestra junto a cada valor.',

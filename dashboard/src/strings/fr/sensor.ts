@@ -9,7 +9,7 @@ export const sensor: Strings['sensor'] = {
     `Ses valeurs et notifications restent. Jusqu’au ${until}, il répond aussi à ${id} : ce qui envoie ou lit sous cet identifiant continue, et aucun autre capteur de l’appareil ne l’obtient.`,
   added: (name) => `${name} est créé.`,
   idNeeded: 'Un capteur a besoin d’un identifiant, par exemple TC.',
-  idMeans: 'Le nom que l’appareil lui donne quand il envoie. Il ne peut pas changer ensuite.',
+  idMeans: 'Le nom que l’appareil lui donne quand il envoie. Il peut changer ensuite ; l’ancien reste valable un an.',
   nameExample: 'Température du sol',
   unit: 'Unité',
   unitMeans: 'Affichée à côté de chaque valeur.',

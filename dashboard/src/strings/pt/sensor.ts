@@ -9,7 +9,7 @@ export const sensor: Strings['sensor'] = {
     `Os valores e as notificações ficam. Até ${until} responde também por ${id}, para que continue o que envia ou lê com esse id, e nenhum outro sensor do dispositivo o recebe.`,
   added: (name) => `${name} foi adicionado.`,
   idNeeded: 'Um sensor precisa de um id, como TC.',
-  idMeans: 'Como o dispositivo lhe chama quando envia. Não se pode mudar depois.',
+  idMeans: 'Como o dispositivo lhe chama quando envia. Pode mudar-se depois; o anterior continua a valer um ano.',
   nameExample: 'Temperatura do solo',
   unit: 'Unidade',
   unitMeans: 'Mostrada ao lado de cada valor.',

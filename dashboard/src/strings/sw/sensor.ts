@@ -9,7 +9,7 @@ export const sensor: Strings['sensor'] = {
     `Thamani zake na arifa hubaki. Hadi ${until} hujibu pia kwa ${id}, ili kinachotuma au kusoma kwa kitambulisho hicho kiendelee, na hakuna kihisi kingine cha kifaa kinachokipata.`,
   added: (name) => `${name} kimeongezwa.`,
   idNeeded: 'Kihisi kinahitaji kitambulisho, kama TC.',
-  idMeans: 'Jina ambalo kifaa hukiita kinapotuma. Haliwezi kubadilishwa baadaye.',
+  idMeans: 'Jina ambalo kifaa hukiita kinapotuma. Linaweza kubadilishwa baadaye; la zamani hutumika mwaka mmoja.',
   nameExample: 'Joto la udongo',
   unit: 'Kipimo',
   unitMeans: 'Huonyeshwa kando ya kila thamani.',
