@@ -30,6 +30,7 @@ import classes from './sensor-chart.module.css';
 import { type SensorSearch, splitPlace } from './sensor-search.ts';
 import { SeriesPicker } from './series-picker.tsx';
 import { Statistics } from './statistics.tsx';
+import { durationOf } from './step-words.ts';
 import { useThresholds } from './thresholds.ts';
 
 /** The words under the chart, with what is above them. */
@@ -212,17 +213,6 @@ function wordsOf({ isSum, stepMs }: SensorHistory, words: Strings['sensor'], tag
 }
 
 const dayMs = 86_400_000;
-const units = [
-  { unit: 'day', ms: 86_400_000 },
-  { unit: 'hour', ms: 3_600_000 },
-  { unit: 'minute', ms: 60_000 },
-  { unit: 'second', ms: 1_000 },
-] as const;
-
-function durationOf(ms: number, tag: string): string {
-  const { unit, ms: size } = units.find((one) => ms >= one.ms) ?? units[3];
-  return new Intl.NumberFormat(tag, { style: 'unit', unit, unitDisplay: 'long' }).format(ms / size);
-}
 
 interface NothingProps {
   readonly device: Device;

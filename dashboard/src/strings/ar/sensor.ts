@@ -27,6 +27,12 @@ export const sensor: Strings['sensor'] = {
   removeTitle: (name) => `هل تحذف ${name}؟`,
   download: 'تنزيل',
   csvShown: 'ما يظهر (CSV)',
+  csvSteps: {
+    mean: (step) => `متوسط ${step}`,
+    lowest: (step) => `أدنى ${step}`,
+    highest: (step) => `أعلى ${step}`,
+    sum: (step) => `مجموع ${step}`,
+  },
   csvAll: 'كل قياسات الفترة (CSV)',
   image: 'صورة المخطط (PNG)',
   compare: 'قارن مع',

@@ -54,4 +54,22 @@ export const reasons = {
   perMinute: (count: string) => `more messages than an author may send in a minute; ${count} were not made`,
   perFiring: (count: string) => `more text than one firing may send; ${count} were not made`,
   times: (reason: string, count: string) => `${reason} (${count} times)`,
+  drops: {
+    noSensor: (sensor: string) => `the device has no sensor ${sensor}`,
+    tooMany: (max: string, count: string) => `one message takes ${max} datapoints, not ${count}`,
+    arrayTopic: 'an array goes to the topic …/values',
+    noValue: 'the value is missing',
+    notJson: 'it is no JSON',
+    noSetting: 'no setting is waiting for this confirmation',
+    other: 'it is not in the form that the service takes',
+  },
+  storage: {
+    disk: 'the disk refuses to write',
+    diskFull: 'the disk is nearly full: free space on it, or remove data',
+    dataFull: 'the data have as much room as they may take: remove some, or give them more',
+    sealing: 'no more is taken until what there is can be compressed; the log of the service says why',
+    database: 'the database refuses or cannot be reached',
+    stopped: 'another process has taken over, or the writer has ended',
+    other: 'the log of the service says why',
+  },
 };

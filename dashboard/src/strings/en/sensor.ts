@@ -25,6 +25,12 @@ export const sensor = {
   removeTitle: (name: string) => `Delete ${name}?`,
   download: 'Download',
   csvShown: 'What is shown (CSV)',
+  csvSteps: {
+    mean: (step: string) => `mean of ${step}`,
+    lowest: (step: string) => `lowest of ${step}`,
+    highest: (step: string) => `highest of ${step}`,
+    sum: (step: string) => `sum of ${step}`,
+  },
   csvAll: 'Every datapoint of the span (CSV)',
   image: 'Image of the chart (PNG)',
   compare: 'Compare with',

@@ -55,4 +55,22 @@ export const reasons: Strings['reasons'] = {
   perMinute: (count) => `más mensajes de los que un autor puede enviar en un minuto; ${count} no se hicieron`,
   perFiring: (count) => `más texto del que puede enviar un disparo; ${count} no se hicieron`,
   times: (reason, count) => `${reason} (${count} veces)`,
+  drops: {
+    noSensor: (sensor) => `el dispositivo no tiene el sensor ${sensor}`,
+    tooMany: (max, count) => `un mensaje lleva como máximo ${max} medidas, no ${count}`,
+    arrayTopic: 'una lista va al tema …/values',
+    noValue: 'falta el valor',
+    notJson: 'no es JSON',
+    noSetting: 'ningún ajuste espera esta confirmación',
+    other: 'no tiene la forma que acepta el servicio',
+  },
+  storage: {
+    disk: 'el disco se niega a escribir',
+    diskFull: 'el disco está casi lleno: libere espacio o elimine datos',
+    dataFull: 'los datos ocupan todo el espacio permitido: elimine algunos o conceda más',
+    sealing: 'no se acepta más hasta que se pueda comprimir lo que hay; el registro del servicio dice por qué',
+    database: 'la base de datos rechaza o no se puede alcanzar',
+    stopped: 'otro proceso ha tomado el relevo, o la escritura ha terminado',
+    other: 'el registro del servicio dice por qué',
+  },
 };

@@ -26,6 +26,12 @@ export const sensor: Strings['sensor'] = {
   removeTitle: (name) => `¿Borrar ${name}?`,
   download: 'Descargar',
   csvShown: 'Lo que se ve (CSV)',
+  csvSteps: {
+    mean: (step) => `media de ${step}`,
+    lowest: (step) => `mínimo de ${step}`,
+    highest: (step) => `máximo de ${step}`,
+    sum: (step) => `suma de ${step}`,
+  },
   csvAll: 'Cada medida del periodo (CSV)',
   image: 'Imagen del gráfico (PNG)',
   compare: 'Comparar con',

@@ -56,4 +56,22 @@ export const reasons: Strings['reasons'] = {
   perMinute: (count) => `plus de messages qu’un auteur ne peut en envoyer par minute ; ${count} n’ont pas été faits`,
   perFiring: (count) => `plus de texte qu’un déclenchement ne peut en envoyer ; ${count} n’ont pas été faits`,
   times: (reason, count) => `${reason} (${count} fois)`,
+  drops: {
+    noSensor: (sensor) => `l’appareil n’a pas de capteur ${sensor}`,
+    tooMany: (max, count) => `un message contient au plus ${max} mesures, pas ${count}`,
+    arrayTopic: 'un tableau va au sujet …/values',
+    noValue: 'la valeur manque',
+    notJson: 'ce n’est pas du JSON',
+    noSetting: 'aucun réglage n’attend cette confirmation',
+    other: 'ce n’est pas dans la forme que le service accepte',
+  },
+  storage: {
+    disk: 'le disque refuse d’écrire',
+    diskFull: 'le disque est presque plein : libérez de la place, ou supprimez des données',
+    dataFull: 'les données occupent toute la place permise : supprimez-en, ou accordez-en plus',
+    sealing: 'plus rien n’est accepté tant que l’existant ne peut être comprimé ; le journal du service dit pourquoi',
+    database: 'la base de données refuse ou n’est pas joignable',
+    stopped: 'un autre processus a pris la relève, ou l’écriture s’est arrêtée',
+    other: 'le journal du service dit pourquoi',
+  },
 };

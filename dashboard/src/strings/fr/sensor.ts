@@ -26,6 +26,12 @@ export const sensor: Strings['sensor'] = {
   removeTitle: (name) => `Supprimer ${name} ?`,
   download: 'Télécharger',
   csvShown: 'Ce qui est affiché (CSV)',
+  csvSteps: {
+    mean: (step) => `moyenne de ${step}`,
+    lowest: (step) => `minimum de ${step}`,
+    highest: (step) => `maximum de ${step}`,
+    sum: (step) => `somme de ${step}`,
+  },
   csvAll: 'Toutes les mesures de la période (CSV)',
   image: 'Image de la courbe (PNG)',
   compare: 'Comparer avec',

@@ -55,4 +55,22 @@ export const reasons: Strings['reasons'] = {
   perMinute: (count) => `mais mensagens do que um autor pode enviar num minuto; ${count} não foram feitas`,
   perFiring: (count) => `mais texto do que um disparo pode enviar; ${count} não foram feitas`,
   times: (reason, count) => `${reason} (${count} vezes)`,
+  drops: {
+    noSensor: (sensor) => `o dispositivo não tem o sensor ${sensor}`,
+    tooMany: (max, count) => `uma mensagem leva no máximo ${max} medições, não ${count}`,
+    arrayTopic: 'uma lista vai para o tópico …/values',
+    noValue: 'falta o valor',
+    notJson: 'não é JSON',
+    noSetting: 'nenhum ajuste espera esta confirmação',
+    other: 'não tem a forma que o serviço aceita',
+  },
+  storage: {
+    disk: 'o disco recusa escrever',
+    diskFull: 'o disco está quase cheio: liberte espaço ou elimine dados',
+    dataFull: 'os dados ocupam todo o espaço permitido: elimine alguns ou conceda mais',
+    sealing: 'nada mais é aceite até se poder comprimir o que há; o registo do serviço diz porquê',
+    database: 'a base de dados recusa ou não está acessível',
+    stopped: 'outro processo tomou o lugar, ou a escrita terminou',
+    other: 'o registo do serviço diz porquê',
+  },
 };

@@ -26,6 +26,12 @@ export const sensor: Strings['sensor'] = {
   removeTitle: (name) => `Apagar ${name}?`,
   download: 'Descarregar',
   csvShown: 'O que se vê (CSV)',
+  csvSteps: {
+    mean: (step) => `média de ${step}`,
+    lowest: (step) => `mínimo de ${step}`,
+    highest: (step) => `máximo de ${step}`,
+    sum: (step) => `soma de ${step}`,
+  },
   csvAll: 'Cada medição do período (CSV)',
   image: 'Imagem do gráfico (PNG)',
   compare: 'Comparar com',

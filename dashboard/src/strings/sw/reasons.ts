@@ -55,4 +55,22 @@ export const reasons: Strings['reasons'] = {
   perMinute: (count) => `jumbe zaidi ya mwandishi anavyoweza kutuma kwa dakika; ${count} hazikutengenezwa`,
   perFiring: (count) => `maandishi zaidi ya mfyatuko mmoja unavyoweza kutuma; ${count} hazikutengenezwa`,
   times: (reason, count) => `${reason} (mara ${count})`,
+  drops: {
+    noSensor: (sensor) => `kifaa hakina kihisi ${sensor}`,
+    tooMany: (max, count) => `ujumbe mmoja hubeba vipimo ${max} tu, si ${count}`,
+    arrayTopic: 'orodha hutumwa kwenye mada …/values',
+    noValue: 'thamani haipo',
+    notJson: 'si JSON',
+    noSetting: 'hakuna mpangilio unaosubiri uthibitisho huu',
+    other: 'haiko katika umbo ambalo huduma hupokea',
+  },
+  storage: {
+    disk: 'diski inakataa kuandika',
+    diskFull: 'diski imekaribia kujaa: futa vitu au ondoa data',
+    dataFull: 'data imetumia nafasi yote inayoruhusiwa: ondoa baadhi, au iongezewe',
+    sealing: 'hakuna kinachopokelewa hadi vilivyopo viweze kubanwa; kumbukumbu za huduma zinasema kwa nini',
+    database: 'hifadhidata inakataa au haifikiki',
+    stopped: 'mchakato mwingine umechukua nafasi, au uandishi umekoma',
+    other: 'kumbukumbu za huduma zinasema kwa nini',
+  },
 };

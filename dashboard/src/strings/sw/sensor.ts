@@ -26,6 +26,12 @@ export const sensor: Strings['sensor'] = {
   removeTitle: (name) => `Ufute ${name}?`,
   download: 'Pakua',
   csvShown: 'Kinachoonekana (CSV)',
+  csvSteps: {
+    mean: (step) => `wastani wa ${step}`,
+    lowest: (step) => `cha chini cha ${step}`,
+    highest: (step) => `cha juu cha ${step}`,
+    sum: (step) => `jumla ya ${step}`,
+  },
   csvAll: 'Kila kipimo cha kipindi (CSV)',
   image: 'Picha ya chati (PNG)',
   compare: 'Linganisha na',

@@ -12,6 +12,7 @@ import { useSession } from '../../../api/use-session.ts';
 import { limits } from '../../../limits.ts';
 import { formatValue } from '../../../shared/device/value.tsx';
 import type { IconName } from '../../../shared/page/icon.tsx';
+import { dropWords } from '../../../shared/service-reason.ts';
 import { useLocale } from '../../../strings/strings.ts';
 
 /** An actuator that was set while the page is open. */
@@ -70,7 +71,7 @@ export function useActivity({ device, rights, settings }: ActivityParts): Activi
     })),
     ...(drops.data ?? []).map(({ timestamp, topic, username, reason }, index) => ({
       ...{ id: `drop ${index}`, atMs: Date.parse(timestamp), icon: 'warning' as const, isBad: true },
-      ...{ title: words.wasDropped(reason), detail: `${topic} · ${username}` },
+      ...{ title: words.wasDropped(dropWords(reason, strings)), detail: `${topic} · ${username}` },
     })),
     ...told.firings.map((firing) => ({ ...firing, title: firing.title || words.unnamedRule })),
     ...told.keys.map(({ id, name, atMs }) => ({
