@@ -1,13 +1,13 @@
 // Why a message over MQTT was dropped, and why the storage refuses, in the language of the page. The service keeps both as English
 // sentences, which its lists and logs have as well; English shows them as they are, because they say more. The other languages
 // know each by its form, and say of one that is not known that something is wrong, never a sentence in English.
-import type { Strings } from '../strings/catalogue.ts';
+import type { FirstStrings, Strings } from '../strings/catalogue.ts';
 
-type Words = Pick<Strings, 'faults' | 'reasons'>;
-type Say = (words: Words, parts: readonly string[]) => string;
-type Forms = readonly (readonly [form: RegExp, say: Say])[];
+type Forms<W> = readonly (readonly [form: RegExp, say: (words: W, parts: readonly string[]) => string])[];
+type DropWords = Pick<Strings, 'faults' | 'reasons'>;
+type StorageWords = Pick<FirstStrings, 'faults' | 'now'>;
 
-const drops: Forms = [
+const drops: Forms<DropWords> = [
   [/ has no sensor (.+)\.$/, ({ reasons }, [sensor = '']) => reasons.drops.noSensor(sensor)],
   [
     /^The quota (\S+) .*: (\d+) of (\d+) are used/,
@@ -24,24 +24,27 @@ const drops: Forms = [
   [/^(There is no|The record was removed|No device)|does not exist/, ({ faults }) => faults.kinds['not-found']],
 ];
 
-const storage: Forms = [
-  [/^the disk refuses to write/, ({ reasons }) => reasons.storage.disk],
-  [/^the disk (has .* left|is full)/, ({ reasons }) => reasons.storage.diskFull],
-  [/^the data takes/, ({ reasons }) => reasons.storage.dataFull],
-  [/^no more datapoints are taken until/, ({ reasons }) => reasons.storage.sealing],
-  [/^the database (cannot be reached|refuses)/, ({ reasons }) => reasons.storage.database],
-  [/^(another process|the writer has ended)/, ({ reasons }) => reasons.storage.stopped],
+const storage: Forms<StorageWords> = [
+  [/^the disk refuses to write/, ({ now }) => now.refusesBecause.disk],
+  [/^the disk (has .* left|is full)/, ({ now }) => now.refusesBecause.diskFull],
+  [/^the data takes/, ({ now }) => now.refusesBecause.dataFull],
+  [/^no more datapoints are taken until/, ({ now }) => now.refusesBecause.sealing],
+  [/^the database (cannot be reached|refuses)/, ({ now }) => now.refusesBecause.database],
+  [/^(another process|the writer has ended)/, ({ now }) => now.refusesBecause.stopped],
 ];
 
-export function dropWords(reason: string, words: Words): string {
+export function dropWords(reason: string, words: DropWords): string {
   return said(reason, { words, forms: drops, other: words.reasons.drops.other });
 }
 
-export function storageWords(reason: string, words: Words): string {
-  return said(reason, { words, forms: storage, other: words.reasons.storage.other });
+export function storageWords(reason: string, words: StorageWords): string {
+  return said(reason, { words, forms: storage, other: words.now.refusesBecause.other });
 }
 
-function said(reason: string, by: { readonly words: Words; readonly forms: Forms; readonly other: string }): string {
+function said<W extends Pick<FirstStrings, 'faults'>>(
+  reason: string,
+  by: { readonly words: W; readonly forms: Forms<W>; readonly other: string },
+): string {
   if (by.words.faults.speaksAsService) return reason;
   for (const [form, say] of by.forms) {
     const found = form.exec(reason);

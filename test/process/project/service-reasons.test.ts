@@ -11,8 +11,13 @@ type Say = (reason: string, strings: unknown) => string;
 
 const load = async (file: string) => (await import(new URL(file, root).href)) as Record<string, unknown>;
 const catalogue = async (language: string) => {
-  return (await load(`dashboard/src/strings/${language}.ts`))[language] as {
-    reasons: { drops: { other: string }; storage: { other: string } };
+  const [first, pages] = [
+    await load(`dashboard/src/strings/${language}.ts`),
+    await load(`dashboard/src/strings/pages-${language}.ts`),
+  ];
+  return { ...(first[language] as object), ...(pages[`${language}Pages`] as object) } as {
+    now: { refusesBecause: { other: string } };
+    reasons: { drops: { other: string } };
   };
 };
 
@@ -86,7 +91,7 @@ suite('in every language', async () => {
 
     test(`${language} says why the storage refuses`, async () => {
       const strings = await catalogue(language);
-      const { other } = strings.reasons.storage;
+      const { other } = strings.now.refusesBecause;
       const unknown = refusals.filter((reason) => [reason, other].includes(storageWords(reason, strings)));
       assert.deepEqual(unknown, []);
       assert.equal(storageWords('a reason that nobody knows', strings), other);

@@ -18,7 +18,7 @@ import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import type { Setting } from './activity/use-activity.ts';
 import { Actuators } from './actuators/actuators.tsx';
 import { DeviceAbout } from './device-about.tsx';
-import { OpenAlarms, useOpenAlarms } from './device-alarms.tsx';
+import { OpenAlarms, useAlarmsAreComing } from './device-alarms.tsx';
 import { DeviceHeader } from './device-header.tsx';
 import { DevicePlace } from './device-place.tsx';
 import type { DeviceSearch } from './device-search.ts';
@@ -33,9 +33,9 @@ export function DevicePage() {
   const { data, error, refetch } = useQuery(deviceQuery(id));
   const device = unlessGone(data, error);
   const { data: rights = noRights, isPending } = useQuery(rightsQuery(id));
-  const { isLoading } = useOpenAlarms(id);
   const navigate = useNavigate();
   const search = route.useSearch();
+  const areAlarmsComing = useAlarmsAreComing(id, search);
   // An id that it had before leads here; all that is kept of it stands under the present one.
   const presentId = device?.id ?? id;
   useEffect(() => {
@@ -44,7 +44,7 @@ export function DevicePage() {
   }, [presentId, id, search, navigate]);
   if (presentId !== id) return <Waiting id={presentId} />;
   if (device !== undefined)
-    return <Page key={id} device={device} rights={isPending || isLoading ? undefined : rights} />;
+    return <Page key={id} device={device} rights={isPending || areAlarmsComing ? undefined : rights} />;
   return error === null ? (
     <Waiting id={id} />
   ) : (

@@ -15,7 +15,7 @@ import { useSpanBack } from '../../shared/chart/span-steps.ts';
 import { choiceOf, useHistories } from '../../shared/chart/use-histories.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import type { DeviceSearch } from './device-search.ts';
 import { FutureSensors } from './future-sensors.tsx';
 import classes from './section.module.css';
@@ -33,7 +33,7 @@ export interface JointChartProps {
 }
 
 export function JointChart({ device, rights, search, onChange }: JointChartProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const nowMs = useNow();
   const drawable = device.sensors.filter((sensor) => typeof currentOf(sensor)?.value === 'number');
   const chosen = search.chart ?? chooseFirst(device);

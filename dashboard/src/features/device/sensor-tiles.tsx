@@ -21,13 +21,13 @@ import { formatNumber, isLongUnit, Value } from '../../shared/device/value.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
-import { useLocale, useStrings } from '../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 import { ActuatorForm } from './actuators/actuator-form.tsx';
 import { AddActuator } from './actuators/actuators.tsx';
 import classes from './sensor-tiles.module.css';
 
 export function SensorTiles({ device, rights }: { readonly device: Device; readonly rights: Rights }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const [isAdding, { open, close }] = useDisclosure(false);
   const [isAddingActuator, actuatorForm] = useDisclosure(false);
   const { data: days } = useQuery({
@@ -108,8 +108,8 @@ interface TrendProps {
 
 /** How the value has moved in three hours: an arrow and by how much. */
 function Trend({ value, unit, day, calib }: TrendProps) {
-  const { device: words } = useStrings();
-  const { tag } = useLocale();
+  const { device: words } = usePageStrings();
+  const { tag } = usePageLocale();
   const back = Math.round((limits.trendMs / 86_400_000) * limits.sparklinePoints);
   const before = day?.means.at(-1 - back);
   if (typeof value !== 'number' || before === undefined || before === null) return null;

@@ -23,7 +23,7 @@ import { ProblemNotice, problemWords } from '../../shared/page/problem-notice.ts
 import page from '../../shared/page/record-page.module.css';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Connect } from './connect.tsx';
 import { type Gateway, gatewayKey, useGatewayAlarms, useGatewayDevices } from './gateway.ts';
 import { GatewayForm } from './gateway-form.tsx';
@@ -85,7 +85,7 @@ export function GatewayPage() {
 }
 
 function Acts({ gateway }: { readonly gateway: Gateway }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { gateways, shared } = strings;
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -117,7 +117,7 @@ function Acts({ gateway }: { readonly gateway: Gateway }) {
 }
 
 function Facts({ gateway }: { readonly gateway: Gateway }) {
-  const { gateways, shared } = useStrings();
+  const { gateways, shared } = usePageStrings();
   const { owner, visibility, date_created, last_seen, refused } = gateway;
   const facts = [
     [gateways.state, <GatewayState key="state" gateway={gateway} />],
@@ -140,7 +140,7 @@ function Facts({ gateway }: { readonly gateway: Gateway }) {
 }
 
 function Devices({ gateway: { id } }: { readonly gateway: Gateway }) {
-  const { gateways, devices: words } = useStrings();
+  const { gateways, devices: words } = usePageStrings();
   const [isCreating, { open, close }] = useDisclosure(false);
   const { data, error } = useGatewayDevices(id, limits.relatedDevicesMax);
   const total = data?.total ?? 0;
@@ -166,7 +166,7 @@ function Devices({ gateway: { id } }: { readonly gateway: Gateway }) {
 }
 
 function Place({ gateway }: { readonly gateway: Gateway }) {
-  const { gateways } = useStrings();
+  const { gateways } = usePageStrings();
   const { latitude, longitude } = gateway.location ?? {};
   if (latitude === undefined || longitude === undefined) return null;
   const label = gateway.name || gateway.id;

@@ -2,12 +2,12 @@
 import { freshnessOf } from '../../shared/device/freshness.ts';
 import page from '../../shared/page/record-page.module.css';
 import { useNow } from '../../shared/page/use-now.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { type Gateway, useOfflineGateways } from './gateway.ts';
 import classes from './gateways.module.css';
 
 export function GatewayState({ gateway }: { readonly gateway: Gateway }) {
-  const { gateways } = useStrings();
+  const { gateways } = usePageStrings();
   const nowMs = useNow();
   const isOffline = useOfflineGateways().has(gateway.id);
   const { connected, last_seen: seen } = gateway;

@@ -10,7 +10,7 @@ import type { SensorChoice } from '../../shared/chart/use-histories.ts';
 import { Icon } from '../../shared/page/icon.tsx';
 import { problemWords } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import { csvOf, pictureOf, readAllAsCsv, type StepWords } from './download.ts';
 import { durationOf } from './step-words.ts';
 
@@ -24,7 +24,7 @@ export interface DownloadsProps {
 }
 
 export function Downloads({ place, series, histories, span, plot }: DownloadsProps) {
-  const { strings, tag } = useLocale();
+  const { strings, tag } = usePageLocale();
   const { sensor: words } = strings;
   const tokens = useColorTokens();
   if (place === undefined) return null;

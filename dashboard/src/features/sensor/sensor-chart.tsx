@@ -20,7 +20,7 @@ import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
 import type { Strings } from '../../strings/catalogue.ts';
-import { useLocale, useStrings } from '../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 import { Downloads } from './downloads.tsx';
 import { EditPanel } from './edit/edit-panel.tsx';
 import { wholeSeconds } from './edit/span-fields.tsx';
@@ -47,7 +47,7 @@ export interface SensorChartProps {
 }
 
 export function SensorChart({ device, sensor, lastMs, search, mayEdit, onChange }: SensorChartProps) {
-  const { sensor: words } = useStrings();
+  const { sensor: words } = usePageStrings();
   const nowMs = useNow();
   const span = spanOf(search, { nowMs, lastMs });
   const choices = useChoices(device, sensor, search);
@@ -196,8 +196,8 @@ function spanAt(atMs: number, stepMs = 0): EditedSpan {
 }
 
 function Legend({ history, isEditing }: { readonly history: SensorHistory; readonly isEditing: boolean }) {
-  const { sensor } = useStrings();
-  const { tag } = useLocale();
+  const { sensor } = usePageStrings();
+  const { tag } = usePageLocale();
   const hasTouch = useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
   return (
     <Text fz="xs" c="dimmed" mt={6}>
@@ -221,7 +221,7 @@ interface NothingProps {
 }
 
 function Nothing({ device, hasAny, onAll }: NothingProps) {
-  const { sensor } = useStrings();
+  const { sensor } = usePageStrings();
   if (hasAny) {
     return (
       <EmptyState title={sensor.nothingHere}>
@@ -246,7 +246,7 @@ interface RulesProps {
 }
 
 function Rules({ rules, count }: RulesProps) {
-  const { sensor } = useStrings();
+  const { sensor } = usePageStrings();
   if (rules.length === 0) return null;
   return (
     <section className={classes.rules}>

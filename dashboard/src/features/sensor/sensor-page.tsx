@@ -17,7 +17,7 @@ import { EditableName } from '../../shared/form/editable-name.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { SensorActions } from './sensor-actions.tsx';
 import { SensorChart } from './sensor-chart.tsx';
 import { useSensorName } from './sensor-name.ts';
@@ -50,7 +50,7 @@ export function SensorPage() {
 
 /** An id that the sensor had before leads to its page. */
 function ByFormerId({ device, sensor }: { readonly device: string; readonly sensor: string }) {
-  const { sensor: words } = useStrings();
+  const { sensor: words } = usePageStrings();
   const search = route.useSearch();
   const navigate = useNavigate();
   const { data, isPending } = useQuery({

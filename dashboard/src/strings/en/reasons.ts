@@ -63,13 +63,4 @@ export const reasons = {
     noSetting: 'no setting is waiting for this confirmation',
     other: 'it is not in the form that the service takes',
   },
-  storage: {
-    disk: 'the disk refuses to write',
-    diskFull: 'the disk is nearly full: free space on it, or remove data',
-    dataFull: 'the data have as much room as they may take: remove some, or give them more',
-    sealing: 'no more is taken until what there is can be compressed; the log of the service says why',
-    database: 'the database refuses or cannot be reached',
-    stopped: 'another process has taken over, or the writer has ended',
-    other: 'the log of the service says why',
-  },
 };

@@ -65,4 +65,13 @@ export const now: Strings['now'] = {
   acknowledgeAll: (count) => `Ocuparme de estas ${count}`,
   noneFits: 'Ninguna alarma coincide.',
   showAll: 'Ver todas las alarmas',
+  refusesBecause: {
+    disk: 'el disco se niega a escribir',
+    diskFull: 'el disco está casi lleno: libere espacio o elimine datos',
+    dataFull: 'los datos ocupan todo el espacio permitido: elimine algunos o conceda más',
+    sealing: 'no se acepta más hasta que se pueda comprimir lo que hay; el registro del servicio dice por qué',
+    database: 'la base de datos rechaza o no se puede alcanzar',
+    stopped: 'otro proceso ha tomado el relevo, o la escritura ha terminado',
+    other: 'el registro del servicio dice por qué',
+  },
 };

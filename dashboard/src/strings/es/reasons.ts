@@ -64,13 +64,4 @@ export const reasons: Strings['reasons'] = {
     noSetting: 'ningún ajuste espera esta confirmación',
     other: 'no tiene la forma que acepta el servicio',
   },
-  storage: {
-    disk: 'el disco se niega a escribir',
-    diskFull: 'el disco está casi lleno: libere espacio o elimine datos',
-    dataFull: 'los datos ocupan todo el espacio permitido: elimine algunos o conceda más',
-    sealing: 'no se acepta más hasta que se pueda comprimir lo que hay; el registro del servicio dice por qué',
-    database: 'la base de datos rechaza o no se puede alcanzar',
-    stopped: 'otro proceso ha tomado el relevo, o la escritura ha terminado',
-    other: 'el registro del servicio dice por qué',
-  },
 };

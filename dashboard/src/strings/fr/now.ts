@@ -66,4 +66,13 @@ export const now: Strings['now'] = {
   acknowledgeAll: (count) => `M’occuper de ces ${count}`,
   noneFits: 'Aucune alarme ne correspond.',
   showAll: 'Voir toutes les alarmes',
+  refusesBecause: {
+    disk: 'le disque refuse d’écrire',
+    diskFull: 'le disque est presque plein : libérez de la place, ou supprimez des données',
+    dataFull: 'les données occupent toute la place permise : supprimez-en, ou accordez-en plus',
+    sealing: 'plus rien n’est accepté tant que l’existant ne peut être comprimé ; le journal du service dit pourquoi',
+    database: 'la base de données refuse ou n’est pas joignable',
+    stopped: 'un autre processus a pris la relève, ou l’écriture s’est arrêtée',
+    other: 'le journal du service dit pourquoi',
+  },
 };

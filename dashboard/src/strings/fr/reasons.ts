@@ -65,13 +65,4 @@ export const reasons: Strings['reasons'] = {
     noSetting: 'aucun réglage n’attend cette confirmation',
     other: 'ce n’est pas dans la forme que le service accepte',
   },
-  storage: {
-    disk: 'le disque refuse d’écrire',
-    diskFull: 'le disque est presque plein : libérez de la place, ou supprimez des données',
-    dataFull: 'les données occupent toute la place permise : supprimez-en, ou accordez-en plus',
-    sealing: 'plus rien n’est accepté tant que l’existant ne peut être comprimé ; le journal du service dit pourquoi',
-    database: 'la base de données refuse ou n’est pas joignable',
-    stopped: 'un autre processus a pris la relève, ou l’écriture s’est arrêtée',
-    other: 'le journal du service dit pourquoi',
-  },
 };

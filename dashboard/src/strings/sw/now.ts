@@ -70,4 +70,13 @@ export const now: Strings['now'] = {
   acknowledgeAll: (count) => `Nitashughulikia hizi ${count}`,
   noneFits: 'Hakuna tahadhari inayolingana.',
   showAll: 'Onyesha tahadhari zote',
+  refusesBecause: {
+    disk: 'diski inakataa kuandika',
+    diskFull: 'diski imekaribia kujaa: futa vitu au ondoa data',
+    dataFull: 'data imetumia nafasi yote inayoruhusiwa: ondoa baadhi, au iongezewe',
+    sealing: 'hakuna kinachopokelewa hadi vilivyopo viweze kubanwa; kumbukumbu za huduma zinasema kwa nini',
+    database: 'hifadhidata inakataa au haifikiki',
+    stopped: 'mchakato mwingine umechukua nafasi, au uandishi umekoma',
+    other: 'kumbukumbu za huduma zinasema kwa nini',
+  },
 };

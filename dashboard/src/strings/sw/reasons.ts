@@ -64,13 +64,4 @@ export const reasons: Strings['reasons'] = {
     noSetting: 'hakuna mpangilio unaosubiri uthibitisho huu',
     other: 'haiko katika umbo ambalo huduma hupokea',
   },
-  storage: {
-    disk: 'diski inakataa kuandika',
-    diskFull: 'diski imekaribia kujaa: futa vitu au ondoa data',
-    dataFull: 'data imetumia nafasi yote inayoruhusiwa: ondoa baadhi, au iongezewe',
-    sealing: 'hakuna kinachopokelewa hadi vilivyopo viweze kubanwa; kumbukumbu za huduma zinasema kwa nini',
-    database: 'hifadhidata inakataa au haifikiki',
-    stopped: 'mchakato mwingine umechukua nafasi, au uandishi umekoma',
-    other: 'kumbukumbu za huduma zinasema kwa nini',
-  },
 };

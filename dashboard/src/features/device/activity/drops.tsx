@@ -6,11 +6,11 @@ import { keys } from '../../../api/query-keys.ts';
 import { Age } from '../../../shared/device/age.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
 import { dropWords } from '../../../shared/service-reason.ts';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import classes from '../section.module.css';
 
 export function Drops({ device }: { readonly device: string }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { device: words } = strings;
   const { data, error } = useQuery({
     queryKey: keys.drops(device),

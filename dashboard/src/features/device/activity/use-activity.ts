@@ -13,7 +13,7 @@ import { limits } from '../../../limits.ts';
 import { formatValue } from '../../../shared/device/value.tsx';
 import type { IconName } from '../../../shared/page/icon.tsx';
 import { dropWords } from '../../../shared/service-reason.ts';
-import { useLocale } from '../../../strings/strings.ts';
+import { usePageLocale } from '../../../strings/strings.ts';
 
 /** An actuator that was set while the page is open. */
 export interface Setting {
@@ -45,7 +45,7 @@ export interface ActivityParts {
 }
 
 export function useActivity({ device, rights, settings }: ActivityParts): Activity {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { device: words } = strings;
   const told = useTold(device.id);
   const drops = useQuery({
