@@ -2919,6 +2919,7 @@ export interface components {
             last_value?: components["schemas"]["Datapoint"];
             value?: components["schemas"]["Datapoint"];
             newest_value?: components["schemas"]["Datapoint"];
+            usual_interval?: number;
         };
         SensorFuture: {
             sensor_id: string;
@@ -3091,6 +3092,7 @@ export interface components {
             last_value?: components["schemas"]["V1Datapoint"];
             value?: components["schemas"]["V1Datapoint"];
             newest_value?: components["schemas"]["V1Datapoint"];
+            usual_interval?: number;
         };
         V1Message: {
             usernames: string[];

@@ -8,8 +8,9 @@ const folder = new URL('../../../dashboard/src/strings/', import.meta.url);
 type Said = string | ((...parts: unknown[]) => string);
 
 async function catalogueOf(language: string): Promise<ReadonlyMap<string, Said>> {
-  const file = (await import(new URL(`${language}.ts`, folder).href)) as Record<string, unknown>;
-  return new Map(leaves(file[language], ''));
+  const load = async (file: string) => (await import(new URL(file, folder).href)) as Record<string, object>;
+  const [first, pages] = [await load(`${language}.ts`), await load(`pages-${language}.ts`)];
+  return new Map(leaves({ ...first[language], ...pages[`${language}Pages`] }, ''));
 }
 
 function leaves(node: unknown, place: string): (readonly [string, Said])[] {

@@ -29,7 +29,7 @@ test('each reason of senders and outbox is said in French', async () => {
   const { reasonWords } = (await load('dashboard/src/shared/message-reason.ts')) as unknown as {
     reasonWords: (reason: string, strings: unknown) => string;
   };
-  const { fr } = await load('dashboard/src/strings/fr.ts');
+  const { frPages } = await load('dashboard/src/strings/pages-fr.ts');
   const folders = ['src/delivery', 'src/domain/notifications/outbox'];
   const files = folders.flatMap((folder) => readdirSync(new URL(folder, root)).map((name) => `${folder}/${name}`));
   const reasons = [
@@ -39,7 +39,7 @@ test('each reason of senders and outbox is said in French', async () => {
   ];
   assert.ok(reasons.length > 20, String(reasons.length));
   assert.deepEqual(
-    reasons.filter((reason) => reasonWords(reason, fr) === reason),
+    reasons.filter((reason) => reasonWords(reason, frPages) === reason),
     [],
   );
 });
