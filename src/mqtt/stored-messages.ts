@@ -2,7 +2,7 @@
 // check needs the device in memory, so it is loaded before the message is handed out.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MqttSessions, PacketClient, QueueRecipient, StoredPacket } from '../domain/ports/mqtt-sessions.ts';
-import type { Published } from './publishing.ts';
+import type { Published } from './published.ts';
 import type { ClientSession } from './sessions.ts';
 import { isOfDevice, withIdsOf } from './topics.ts';
 

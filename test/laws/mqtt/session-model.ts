@@ -46,6 +46,8 @@ export interface Delivery {
   readonly message: Message;
   /** Whether it is what was retained when its receiver subscribed. */
   readonly isGivenRetained?: boolean;
+  /** Whether it waited when its client came back. */
+  isReplayed?: boolean;
   readonly contentType: string | undefined;
   /** When it is worth nothing any more; by the clock of the test. */
   readonly expiresMs: number | undefined;
@@ -72,6 +74,8 @@ export class Session {
   readonly subscriptions = new Map<string, Subscription>();
   /** In their order: what is under way, then what waits. */
   deliveries: Delivery[] = [];
+  /** Of QoS 0, behind what waits since before its connection: none is sent while the Receive Maximum is reached (4.9). */
+  held: Delivery[] = [];
   /** Packet ids of QoS 2 that wait for PUBREL. */
   readonly unreleased = new Set<number>();
   isConnected = false;
@@ -195,11 +199,8 @@ export class MqttModel {
 
   #deliver(session: Session, delivery: Delivery): void {
     if (!session.isConnected && delivery.qos === 0) return;
-    if (delivery.qos === 0) {
-      this.expect(session, { kind: 'publish', delivery, isAgain: false, isSure: true });
-      return;
-    }
-    session.deliveries.push(delivery);
+    if (delivery.qos > 0) session.deliveries.push(delivery);
+    else session.held.push(delivery);
     this.send(session);
   }
 
@@ -208,7 +209,7 @@ export class MqttModel {
     if (!session.isConnected) return;
     for (const delivery of [...session.deliveries]) {
       if (delivery.state !== 'waits') continue;
-      if (session.underWay.length >= session.receiveMaximum) return;
+      if (session.underWay.length >= session.receiveMaximum) break;
       if (this.#isExpired(delivery)) {
         session.deliveries = session.deliveries.filter((one) => one !== delivery);
         continue;
@@ -216,6 +217,9 @@ export class MqttModel {
       delivery.state = 'sent';
       this.expect(session, { kind: 'publish', delivery, isAgain: false, isSure: true });
     }
+    if (session.deliveries.some(({ isReplayed, state }) => isReplayed === true && state === 'waits')) return;
+    for (const delivery of session.held.splice(0))
+      if (!this.#isExpired(delivery)) this.expect(session, { kind: 'publish', delivery, isAgain: false, isSure: true });
   }
 
   expect(session: Session, expected: Expected): void {
@@ -279,6 +283,7 @@ export class MqttModel {
           formOf(filter, message.topic) === topic &&
           !(isNoLocal && !isGivenRetained && message.from === session.clientId),
       );
+      delivery.isReplayed = true;
       delivery.later = isGivenRetained ? { ...idsAndRetain(message, now), retain: true } : idsAndRetain(message, now);
       return now.length > 0 || delivery.state !== 'waits';
     });
@@ -313,6 +318,7 @@ export class MqttModel {
 
   #disconnect(session: Session): void {
     session.isConnected = false;
+    session.held = [];
     session.leftMs = this.nowMs;
   }
 
@@ -320,6 +326,7 @@ export class MqttModel {
   endSession(session: Session): void {
     session.subscriptions.clear();
     session.deliveries = [];
+    session.held = [];
     session.unreleased.clear();
     this.sessions.delete(session.clientId);
     this.#publishWill(session);
