@@ -9,6 +9,8 @@ import type { ClientSession } from '../sessions.ts';
 export class PublishGroup {
   readonly session: ClientSession;
   readonly bytes: Buffer;
+  /** When it was received, in milliseconds since 1970 UTC. */
+  readonly receivedMs: number;
   readonly pushes: Push[] = [];
   /** Packet ids of the messages with QoS 1, in order. */
   readonly packetIds: number[] = [];
@@ -19,9 +21,10 @@ export class PublishGroup {
   readonly withQos1: { readonly qos: 1; readonly publisherId: string };
   readonly withQos2: { readonly qos: 2; readonly publisherId: string };
 
-  constructor(session: ClientSession, bytes: Buffer) {
+  constructor(session: ClientSession, bytes: Buffer, receivedMs: number) {
     this.session = session;
     this.bytes = bytes;
+    this.receivedMs = receivedMs;
     this.withQos0 = { qos: 0, publisherId: session.clientId };
     this.withQos1 = { qos: 1, publisherId: session.clientId };
     this.withQos2 = { qos: 2, publisherId: session.clientId };

@@ -79,7 +79,7 @@ export class UsualPublishes {
   /** Begins a group; undefined where the sign-in has ended. */
   groupOf(client: Client, bytes: Buffer): PublishGroup | undefined {
     const session = this.#parts.sessionOf(client);
-    return session === undefined ? undefined : new PublishGroup(session, bytes);
+    return session === undefined ? undefined : new PublishGroup(session, bytes, this.#parts.clock.now());
   }
 
   mayHaveCapacity(client: Client): boolean {
@@ -124,7 +124,7 @@ export class UsualPublishes {
     }
     original ??= new BufferedMessage(bytes, start, end, from);
     const extras = { original, publish, many: topic.many };
-    group.pushes.push(new Push(sensorRef, readings, this.#parts.clock.now(), extras));
+    group.pushes.push(new Push(sensorRef, readings, group.receivedMs, extras));
     return true;
   }
 
