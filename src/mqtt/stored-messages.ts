@@ -80,6 +80,11 @@ export class StoredMessages {
     }
   }
 
+  /** Loads what decides about messages on the topic; false where it is there no more. */
+  load(topic: string): Promise<boolean> {
+    return this.#parts.prepare({ topic });
+  }
+
   /** Keeps a message for one session; gives it its number. */
   enqueue(recipient: QueueRecipient, packet: StoredPacket): Promise<void> {
     return this.#parts.stored.outgoingEnqueue(recipient, packet);

@@ -32,6 +32,12 @@ export interface Delivered extends MessageProperties {
   readonly brokerCounter?: number | undefined;
 }
 
+/** A message as a stored session has it. */
+export type StoredMessage = Pick<
+  Delivered,
+  'topic' | 'payload' | 'qos' | 'publishedRetain' | 'properties' | 'expiresMs' | 'publisherId'
+> & { readonly device?: number; readonly part?: number };
+
 /** Seconds until a message expires; 0: it has. Undefined: it does not. */
 export function secondsLeft(expiresMs: number | undefined, nowMs: () => number): number | undefined {
   return expiresMs === undefined ? undefined : Math.max(0, Math.ceil((expiresMs - nowMs()) / 1_000));

@@ -228,6 +228,11 @@ export class Forwarding {
     return isDue ? { qos: settledQos, retainAsPublished: false, identifiers: [] } : undefined;
   }
 
+  /** Whether the session may have messages on the topic now, whatever its filters. */
+  mayHave(session: ClientSession, topic: string): boolean {
+    return this.#parts.sessions.isOpen(session) && this.#parts.access.mayRead(session, topic);
+  }
+
   /** The replay has ended: sends the held messages. */
   resume(session: ClientSession | undefined): void {
     const replay = session?.replay;

@@ -3,7 +3,6 @@ import type { Caller } from '../../domain/callers/caller.ts';
 import type { StoredPacket } from '../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../domain/users/user.ts';
 import type { Qos } from '../protocol/packet-types.ts';
-import type { Delivered } from './delivered.ts';
 import type { LiveFilter } from './live-filter.ts';
 import type { RoutedMessage } from './routed-message.ts';
 
@@ -55,12 +54,6 @@ export interface SharedDelivery {
   /** Who did not take the message: it does not come back to them. */
   readonly passedOver: Set<Member>;
 }
-
-/** A message as a stored session has it. */
-export type StoredMessage = Pick<
-  Delivered,
-  'topic' | 'payload' | 'qos' | 'publishedRetain' | 'properties' | 'expiresMs' | 'publisherId'
-> & { readonly device?: number; readonly part?: number };
 
 /** A group that has members. */
 export interface KnownGroup {

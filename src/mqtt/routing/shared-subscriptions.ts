@@ -8,7 +8,7 @@ import type { UserKey } from '../../domain/users/user.ts';
 import type { Access } from '../access.ts';
 import type { Client } from '../session/client.ts';
 import type { ClientSession, QoS, Sessions } from '../sessions.ts';
-import type { Delivered } from './delivered.ts';
+import type { Delivered, StoredMessage } from './delivered.ts';
 import type { LongerWay } from './forwarding.ts';
 import type { LiveFilter } from './live-filter.ts';
 import type { OwedBytes } from './owed-bytes.ts';
@@ -19,7 +19,6 @@ import {
   type Member,
   type SharedDelivery,
   SharedGroup,
-  type StoredMessage,
   sharedPartsOf,
 } from './shared-delivery.ts';
 import { SharedGroups } from './shared-groups.ts';

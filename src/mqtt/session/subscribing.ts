@@ -120,8 +120,16 @@ export class Subscribing {
     void sending.then(() => {
       if (session.sendingRetained === sending) session.sendingRetained = undefined;
     });
-    await earlier;
+    if (earlier !== undefined) await this.#untilSent(session, earlier);
     await written;
+  }
+
+  /** No acknowledgement is read meanwhile, so that those messages do not wait for any. */
+  async #untilSent(session: ClientSession, earlier: Promise<void>): Promise<void> {
+    session.retainedAwaited += 1;
+    session.client.v5?.window.hurry();
+    await earlier;
+    session.retainedAwaited -= 1;
   }
 
   #mayHave(client: Client, filter: string): boolean {
