@@ -2537,6 +2537,7 @@ export interface components {
             protocol?: "3.1" | "3.1.1" | "5.0";
             transport?: "tcp" | "tls" | "ws" | "wss";
             keep_alive?: number;
+            session_expiry?: number;
             clean_session: boolean;
             will?: {
                 topic: string;

@@ -113,7 +113,7 @@ function Acts({ client: { id, connected, clean_session: isClean } }: { readonly 
 
 function ConnectionFacts({ client }: { readonly client: Client }) {
   const { clients } = usePageStrings();
-  const { transport, protocol, address, keep_alive: keepAlive, waiting, expires } = client;
+  const { transport, protocol, address, keep_alive: keepAlive, session_expiry: keptS, waiting, expires } = client;
   const since = client.connected_since ?? client.disconnected_since;
   const facts: readonly (readonly [string, ReactNode] | undefined)[] = [
     [clients.state, <ClientState key="state" client={client} />],
@@ -124,6 +124,7 @@ function ConnectionFacts({ client }: { readonly client: Client }) {
       : [clients.protocol, clients.protocolOver(protocol, clients.transports[transport as Transport])],
     keepAlive === undefined ? undefined : [clients.keepAlive, clients.seconds(keepAlive)],
     [clients.session, client.clean_session ? clients.clean : clients.kept],
+    keptS === undefined || keptS === 0 ? undefined : [clients.keptFor, clients.seconds(keptS)],
     expires === undefined ? undefined : [clients.ends, <Age key="ends" at={expires} />],
     client.messages_in === undefined ? undefined : [clients.messagesIn, client.messages_in],
     client.messages_out === undefined ? undefined : [clients.messagesOut, client.messages_out],
