@@ -88,3 +88,27 @@ test('whoever acknowledges one at a time is given all retained messages', async 
   for (let n = 0; n < count; n += 1)
     await publisher.publish({ topic: `users/owner/retained/${n}`, payload: '', retain: true });
 });
+
+test('two SUBSCRIBEs in one write are answered, and given what is retained, though one acknowledgement is owed at a time', async () => {
+  const publisher = await connect('twice-p');
+  const topics = ['a', 'b', 'c'].map((name) => `users/owner/twice/${name}`);
+  for (const topic of topics) await publisher.publish({ topic, retain: true });
+  const client = await connect('twice', { properties: { receiveMaximum: 1 } });
+  const subscription = { topic: 'users/owner/twice/#', qos: 1 } as const;
+  const ids = [client.nextId(), client.nextId(), client.nextId()];
+  await client.send(
+    ...ids.map((messageId) => ({ cmd: 'subscribe', messageId, subscriptions: [subscription] }) as const),
+  );
+  assert.deepEqual(
+    (await client.answers(3)).map(({ messageId }) => messageId),
+    ids,
+  );
+  const came: string[] = [];
+  while (came.length < 9) {
+    const message = await client.take(1);
+    came.push(...heard(message).map(({ topic }) => topic));
+    await client.acknowledge(message);
+  }
+  assert.deepEqual(came, [...topics, ...topics, ...topics]);
+  for (const topic of topics) await publisher.publish({ topic, payload: '', retain: true });
+});
