@@ -77,7 +77,8 @@ function useRuleAlarms() {
 
 /** Whether that is still asked for. */
 export function useHoldingIsComing(): boolean {
-  return useRuleAlarms().isLoading;
+  const isUser = useSession().status === 'user';
+  return !useRuleAlarms().isFetched && isUser;
 }
 
 /** The notifications whose condition holds now somewhere. */

@@ -223,6 +223,30 @@ test('who gets a device gets what was wrong with it, but not what its former own
   assert.deepEqual([back.notification_description, back.acknowledged], ['Too hot', undefined]);
 });
 
+test('who gets a sensor gets its history, but not what the owner of its former device wrote', async () => {
+  const id = await raise();
+  const path = `/alarms/${id}`;
+  await share('viewer', 'devices-data:view');
+  await make(server, { as: 'owner', call: `PUT ${path}/acknowledgement`, json: { note: 'Key 4711' }, expect: 204 });
+  await make(server, { as: 'owner', call: `PUT ${path}/assignee`, json: { username: 'viewer' }, expect: 204 });
+  await push(1);
+  const json = { id: `${d}-own`, sensors: [] };
+  await make(server, { as: 'owner', call: 'POST /devices', json, expect: 204 });
+  const move = (from: string, to: string) =>
+    make(server, { as: 'admin', call: `PUT /devices/${from}/sensors/s/device`, text: to, expect: 204 });
+  const kept = async (as: string, device: string) => {
+    const call = `GET /devices/${device}/alarms`;
+    const [alarm] = (await make(server, { as, call, expect: 200 })).body;
+    return [alarm.id, alarm.acknowledged?.note, alarm.assigned_to];
+  };
+  await move(d, `${d}-own`);
+  assert.deepEqual(await kept('owner', `${d}-own`), [id, 'Key 4711', 'viewer']);
+  const theirs = { id: `${d}-theirs`, sensors: [] };
+  await make(server, { as: 'stranger', call: 'POST /devices', json: theirs, expect: 204 });
+  await move(`${d}-own`, `${d}-theirs`);
+  assert.deepEqual(await kept('stranger', `${d}-theirs`), [id, undefined, undefined]);
+});
+
 suite('who sees alarms', () => {
   test('guests none, strangers none, sharers those of values they may view, admins all', async () => {
     await share('viewer', 'device:view');

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
+import { catalogueOf } from '../../support/catalogue.ts';
 
 const root = new URL('../../../', import.meta.url);
 const languages = ['fr', 'es', 'pt', 'sw', 'ar'];
@@ -10,17 +11,6 @@ const languages = ['fr', 'es', 'pt', 'sw', 'ar'];
 type Say = (reason: string, strings: unknown) => string;
 
 const load = async (file: string) => (await import(new URL(file, root).href)) as Record<string, unknown>;
-const catalogue = async (language: string) => {
-  const [first, pages] = [
-    await load(`dashboard/src/strings/${language}.ts`),
-    await load(`dashboard/src/strings/pages-${language}.ts`),
-  ];
-  return { ...(first[language] as object), ...(pages[`${language}Pages`] as object) } as {
-    now: { refusesBecause: { other: string } };
-    reasons: { drops: { other: string } };
-  };
-};
-
 /** What a pattern finds in a file, with something in each gap. */
 function sentencesIn(file: string, pattern: RegExp): string[] {
   const found = [...readFileSync(new URL(file, root), 'utf8').matchAll(pattern)];
@@ -82,16 +72,16 @@ suite('in every language', async () => {
 
   for (const language of languages) {
     test(`${language} says why a message was dropped`, async () => {
-      const strings = await catalogue(language);
-      const { other } = strings.reasons.drops;
+      const strings = await catalogueOf(language);
+      const { other } = strings['reasons'].drops;
       const unknown = drops.filter((reason) => [reason, other].includes(dropWords(reason, strings)));
       assert.deepEqual(unknown, []);
       assert.equal(dropWords('A sentence that nobody knows.', strings), other);
     });
 
     test(`${language} says why the storage refuses`, async () => {
-      const strings = await catalogue(language);
-      const { other } = strings.now.refusesBecause;
+      const strings = await catalogueOf(language);
+      const { other } = strings['now'].refusesBecause;
       const unknown = refusals.filter((reason) => [reason, other].includes(storageWords(reason, strings)));
       assert.deepEqual(unknown, []);
       assert.equal(storageWords('a reason that nobody knows', strings), other);
@@ -99,7 +89,7 @@ suite('in every language', async () => {
   }
 
   test('English shows the sentence of the service', async () => {
-    const { en } = await load('dashboard/src/strings/en.ts');
+    const en = await catalogueOf('en');
     assert.equal(dropWords('There is no device x.', en), 'There is no device x.');
   });
 });

@@ -7,6 +7,7 @@ import { unlessGone } from '../../api/api-problem.ts';
 import { api, call } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
 import { keys } from '../../api/query-keys.ts';
+import { useSession } from '../../api/use-session.ts';
 import { limits } from '../../limits.ts';
 import { AlarmList } from '../../shared/alarm/alarm-list.tsx';
 import { Age } from '../../shared/device/age.tsx';
@@ -46,7 +47,8 @@ export function GatewayPage() {
   // With what is wrong, which stands above all; without the ports of the server the lines that connect a gateway would be wrong, and then move.
   const { isLoading } = useQuery(factsQuery);
   const alarms = useGatewayAlarms(path.gateway);
-  const data = isLoading || alarms.isLoading ? undefined : unlessGone(answered, error);
+  const areAlarmsComing = useSession().status === 'user' && !alarms.isFetched;
+  const data = isLoading || areAlarmsComing ? undefined : unlessGone(answered, error);
   return (
     <>
       <PageHeader
