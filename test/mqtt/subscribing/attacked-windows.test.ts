@@ -97,7 +97,7 @@ test('two SUBSCRIBEs in one write are answered, and given what is retained, thou
   const subscription = { topic: 'users/owner/twice/#', qos: 1 } as const;
   const ids = [client.nextId(), client.nextId(), client.nextId()];
   await client.send(
-    ...ids.map((messageId) => ({ cmd: 'subscribe', messageId, subscriptions: [subscription] }) as const),
+    ...ids.map((messageId) => ({ cmd: 'subscribe' as const, messageId, subscriptions: [subscription] })),
   );
   assert.deepEqual(
     (await client.answers(3)).map(({ messageId }) => messageId),
