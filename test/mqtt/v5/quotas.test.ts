@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
-import { type Came, heard, PacketClient } from '../../support/mqtt/packet-client.ts';
+import { type Came, type ConnectOptions, heard, PacketClient } from '../../support/mqtt/packet-client.ts';
 import type { As } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
 
@@ -22,7 +22,11 @@ after(async () => {
   await server.stop();
 });
 
-async function connect(as: As, clientId: string, { from = '127.0.0.1', ...options } = {}): Promise<PacketClient> {
+async function connect(
+  as: As,
+  clientId: string,
+  { from = '127.0.0.1', ...options }: ConnectOptions & { readonly from?: string } = {},
+): Promise<PacketClient> {
   const client = await PacketClient.open(server, { from });
   assert.equal((await client.signIn({ as, clientId, ...options })).reasonCode, 0);
   return client;
