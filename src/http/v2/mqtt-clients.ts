@@ -130,7 +130,14 @@ function toMqttClientRecord(client: SeenMqttClient): object {
   };
 }
 
-function connectionFields({ sinceMs, address, protocolLevel, transport, keepAliveS, sessionExpiryS }: ClientConnection): object {
+function connectionFields({
+  sinceMs,
+  address,
+  protocolLevel,
+  transport,
+  keepAliveS,
+  sessionExpiryS,
+}: ClientConnection): object {
   return {
     connected_since: timeOf(sinceMs),
     ...(address === '' ? {} : { address }),
