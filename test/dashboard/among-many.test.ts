@@ -174,6 +174,8 @@ describe('in a browser, among many', { skip }, () => {
         await page.goto('/devices?sort=heard');
         await rows.first().filter({ hasText: 'Old pump house' }).getByRole('img', { name: 'fresh' }).waitFor();
       });
+      server.clock.advance(48 * 3_600_000);
+      await push(20, names.slice(0, 6));
     });
   }
 
