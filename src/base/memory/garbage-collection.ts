@@ -15,8 +15,8 @@ const MIB = 1024 * 1024;
 const collectBytes = 4 * MIB;
 /**
  * In threads other than the main one, a major collection follows when buffers take so many bytes more than after the last one:
- * they have survived minor ones. Not every few collections: where all buffers are short-lived it frees nothing, and takes a
- * quarter of the time of sealing.
+ * they have survived minor ones. Not every few collections: where all buffers are short-lived it frees nothing, and still
+ * goes through all objects.
  */
 const survivingBytesMax = () => limits.threadOldMib * (MIB / 8);
 
