@@ -34,10 +34,10 @@ const nouns = [
 
 // The order of the parts of the embedded engine, likewise. What a part needs of a later one is handed to it by open.ts or
 // by the thread that it runs in, as an interface that lies in the earlier one.
-const parts = ['database', 'log', 'reads', 'sealing', 'coordination', 'threads', 'mqtt', 'check', 'backup'];
+const parts = ['database', 'log', 'reads', 'sealing', 'coordination', 'threads', 'mqtt', 'check', 'backup', 'move'];
 
 // And of the engine on PostgreSQL, likewise.
-const postgresParts = ['database', 'registry', 'coordination', 'log', 'reads', 'sealing', 'threads', 'mqtt'];
+const postgresParts = ['database', 'registry', 'coordination', 'log', 'reads', 'sealing', 'threads', 'mqtt', 'move'];
 
 // The order of the parts of http, likewise; http-server.ts and services.ts beside them stand above. Versions come after all.
 const httpParts = ['schemas', 'server', 'sign-in', 'lists', 'import', 'dashboard', 'docs', 'fast-path'];

@@ -1,6 +1,6 @@
 // `node scripts/screenshots.ts FOLDER [WORD …]`: every page of the dashboard, the panels of its tabs and its dialogs, at
 // 1440 × 900 and 390 × 844, light and dark, as PNG files. Words choose pictures by a part of their name, which says what
-// the server holds (motes by default; nothing, many, long, error where a word names it), the scene and the screen.
+// the server holds (motes by default; nothing, alarms, many, long, error where a word names it), the scene and the screen.
 // `--tour` takes the pictures of the README instead. The server is one of its own in a temporary folder; Chromium is that
 // of DUNDUN_TEST_CHROMIUM, or Debian's.
 import { mkdirSync } from 'node:fs';
@@ -17,7 +17,7 @@ const [folder, ...words] = process.argv.slice(2);
 if (folder === undefined) throw new Error('Name the folder for the screenshots.');
 mkdirSync(folder, { recursive: true });
 
-const kinds = ['nothing', 'motes', 'many', 'long', 'error'] as const;
+const kinds = ['nothing', 'motes', 'alarms', 'many', 'long', 'error'] as const;
 type Kind = (typeof kinds)[number];
 
 const isTour = words.includes('--tour');
@@ -47,6 +47,7 @@ async function takeAll(browsing: Browser, kind: Kind): Promise<void> {
   };
   try {
     if (kind === 'nothing') await take(doors, false);
+    if (house === 'alarms') await houses.motes(server);
     await houses[house](server);
     await take(scenesOf(house), true);
   } finally {
@@ -72,6 +73,8 @@ async function takeTour(browsing: Browser, into: string): Promise<void> {
     await take('nothing');
     await houses.motes(server);
     await take('motes');
+    await houses.alarms(server);
+    await take('alarms');
   } finally {
     await server.stop();
   }

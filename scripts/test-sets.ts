@@ -24,6 +24,7 @@ export const heavyFiles: readonly string[] = [
   'test/http/devices/device-positions.test.ts',
   'test/http/devices/large-devices.test.ts',
   'test/http/devices/permissions.test.ts',
+  'test/http/notifications/alarm-handling.test.ts',
   'test/http/notifications/alarms.test.ts',
   'test/http/server/bad-input.test.ts',
   'test/http/server/fair-connections.test.ts',

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { generate } from 'mqtt-packet';
 import { Fleet } from '../fleet.ts';
 
@@ -16,6 +17,8 @@ export interface IdleMemory {
 const connectionsWanted = 20_000;
 /** Descriptors besides: those of files, and a tenth of all connections, which nobody has alone. */
 const descriptorsBeside = 6_000;
+/** How long nothing is said before it is looked: a service that is quiet for some seconds gives back what their coming took. */
+const restMs = 10_000;
 /** On their way at once; and addresses that they come from, each of which has ports of its own. */
 const atOnce = 200;
 const addresses = 8;
@@ -36,6 +39,7 @@ export async function measureIdle(dataDir: string): Promise<IdleMemory> {
       sockets.push(...(await Promise.all(some)));
     }
     await server.quiet();
+    await pause(restMs);
     const connectedMib = server.rssMib();
     const kibEach = ((connectedMib - beforeMib) * 1024) / (connections - 1);
     return { connections, beforeMib, connectedMib, kibEach };

@@ -182,7 +182,9 @@ class Line {
 
   /** Publishes so many, as far as the window has room. */
   send(count: number): void {
-    if (count > 0 && this.#free.length > 0) this.#send(this.#free.splice(0, count));
+    // A tick that comes late may find the line closed at the end.
+    if (count > 0 && this.#free.length > 0 && this.#socket?.destroyed === false)
+      this.#send(this.#free.splice(0, count));
   }
 
   endIfDone(): void {

@@ -54,6 +54,10 @@ export class Rest {
     await this.#call(path, { method: 'POST', headers, body: JSON.stringify(record) });
   }
 
+  async get(path: string): Promise<unknown> {
+    return (await this.#call(path, {})).json();
+  }
+
   /** Sets a field; `json` is its value. */
   async put(path: string, json: string): Promise<void> {
     await this.#call(path, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: json });

@@ -5,7 +5,14 @@ import type { ServerAddress } from '../demo/options.ts';
 import { Rest } from '../demo/rest.ts';
 import { connectClients } from './mqtt-clients.ts';
 
-export const houses = { nothing: async () => {}, motes: fillMotes, many: fillMany, long: fillLong } as const;
+export const houses = {
+  nothing: async () => {},
+  motes: fillMotes,
+  /** What the motes have, and what is wrong with it. */
+  alarms: fillAlarms,
+  many: fillMany,
+  long: fillLong,
+} as const;
 export type House = keyof typeof houses;
 
 const minuteMs = 60_000;
@@ -40,6 +47,40 @@ async function fillMotes(address: ServerAddress): Promise<void> {
   ] as const) {
     await rest.put(`${path}/shares/awa`, JSON.stringify({ scopes, with_devices: true }));
   }
+}
+
+/** Behind the motes: values that rules are about, and what people did about some. */
+async function fillAlarms(address: ServerAddress): Promise<void> {
+  const rest = await Rest.signIn(address);
+  const sensors = [
+    { id: 'level', name: 'Water level', unit: 'cm' },
+    { id: 'battery', name: 'Battery', unit: 'V' },
+  ];
+  await rest.post('devices', {
+    id: 'well-2',
+    name: 'School well',
+    gateway_id: 'mast-north',
+    sensors,
+    location: placeOf(2),
+  });
+  for (const [device, sensor, expression, description, value] of [
+    ['well-2', 'battery', 'battery<3.3', 'Change the battery', 3.1],
+    ['well-2', 'level', 'level<40', 'The well is low', 32],
+    ['field-3', 'TC', 'TC>30', 'Too hot for the seedlings', 31.5],
+  ] as const) {
+    const action = { usernames: ['awa', 'admin'], channels: ['none'], message: '{device}: {value} {unit}' };
+    const condition = { devices: [device], sensors: [sensor], expression };
+    await rest.post('notifications', { description, condition, action });
+    await rest.post(`devices/${device}/sensors/${sensor}/values`, { value });
+  }
+  const alarms = (await rest.get('alarms?kind=rule')) as readonly {
+    readonly id: string;
+    readonly sensor_id?: string;
+  }[];
+  const low = alarms.find(({ sensor_id: sensor }) => sensor === 'level');
+  if (low === undefined) return;
+  await rest.put(`alarms/${low.id}/acknowledgement`, JSON.stringify({ note: 'The pump is ordered' }));
+  await rest.put(`alarms/${low.id}/assignee`, JSON.stringify({ username: 'admin' }));
 }
 
 async function fillPeople(rest: Rest): Promise<void> {

@@ -69,6 +69,7 @@ function recordsOf(house: House): Readonly<Record<string, Scene>> {
   const [device, sensor, gateway] = {
     nothing: ['', '', ''],
     motes: ['field-3', 'TC', 'mast-north'],
+    alarms: ['field-3', 'TC', 'mast-north'],
     many: ['station-1', 'TC', 'mast-1'],
     long: [long('field'), long('sensor'), long('mast')],
   }[house] as [string, string, string];

@@ -1,5 +1,5 @@
 // Defines the verbs of the command line: `serve`, `config`, `user`, `secret`, `import`, `export`, `backup`,
-// `restore`, `check`, `nodes`. Each has its --help. A verb's code is loaded only when the verb is called, because loading the
+// `restore`, `check`, `move`, `nodes`. Each has its --help. A verb's code is loaded only when the verb is called, because loading the
 // server's code takes longer than most other verbs run.
 import { Command } from 'commander';
 import { addTransferVerbs } from './transfer-verbs.ts';
@@ -183,6 +183,21 @@ of that span give what else there is. Run it as the account of the service; besi
 Example: dundun check /var/lib/dundun || mail -s 'dundun check' admin@example.org`,
     )
     .action(async (place, options) => (await import('./check-command.ts')).check(place, options));
+  program
+    .command('move')
+    .description('move all data from the data folder to an empty PostgreSQL database')
+    .requiredOption('--to <address>', 'the database, as postgres://user:password@host:5432/database')
+    .addHelpText(
+      'after',
+      `
+Run it beside the service: it copies what is large, the compressed datapoints. Then stop the service and run it again: it
+copies what has changed since and all records (accounts, devices, notifications, MQTT sessions and their messages), reads
+everything back and compares it, and says that the folder was moved. That takes seconds. Then start the service with
+DUNDUN_DATABASE_URL. It may be cut off at any moment, and run again; until the end the folder is as it was.
+
+Example: DUNDUN_DATA_DIR=/var/lib/dundun dundun move --to postgres://dundun:password@db.example/dundun`,
+    )
+    .action(async (options) => (await import('./move-command.ts')).move(options));
   program
     .command('nodes')
     .description('list the servers on a PostgreSQL database: whether they live, and what they hold')

@@ -526,6 +526,8 @@ export const limits = {
    * leaves `newest_value` out.
    */
   newestReadsMax: 100,
+  /** Devices that have lost a sensor and are counted anew one by one at the next list by when they were heard. Beyond: all are. */
+  recountedDevicesMax: 1_000,
   /** Milliseconds for a search of a list or a count, in the search thread. Beyond: 503. */
   searchMsMax: 3_000,
   /**

@@ -68,6 +68,10 @@ export function dataLocationOf({ dataDir, databaseUrl }: EngineSettings): DataLo
   return databaseUrl ?? dataDir;
 }
 
+/** Moves the data of the folder to a database (moving.ts). */
+export const moveData: typeof import('./moving.ts').moveData = async (options) =>
+  (await import('./moving.ts')).moveData(options);
+
 const ofFolders: Maintenance = {
   backUp: makeBackup,
   restore: restoreBackup,

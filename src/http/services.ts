@@ -9,7 +9,6 @@ import type { ActuatorHistory } from '../domain/actuators/actuator-history.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
 import type { AlarmStreams } from '../domain/alarms/alarm-stream.ts';
 import type { Alarms } from '../domain/alarms/alarms.ts';
-import type { Habits } from '../domain/alarms/habits.ts';
 import type { Callers } from '../domain/callers/callers.ts';
 import type { MqttClients } from '../domain/clients/mqtt-clients.ts';
 import type { Corrections } from '../domain/datapoints/corrections.ts';
@@ -66,8 +65,6 @@ export interface Services {
   readonly future: FutureDatapoints;
   readonly live: Live;
   readonly alarms: Alarms;
-  /** How often sensors are usually heard, by their keys. */
-  readonly sensorHabits: Pick<Habits, 'isKnown' | 'usualMs'>;
   readonly alarmStreams: AlarmStreams;
   readonly drops: DropLog;
   readonly notifications: Notifications;

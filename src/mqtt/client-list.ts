@@ -80,6 +80,7 @@ function connectionOf({ client, connect, messagesIn, messagesOut }: ClientSessio
     transport: transportOf(client),
     protocolLevel: connect?.protocolLevel ?? 4,
     keepAliveS: connect?.keepAliveS ?? 0,
+    sessionExpiryS: client.v5?.keptS,
     will: connect?.will,
     messagesIn,
     messagesOut,

@@ -1,6 +1,6 @@
-// The MQTT server: makes its parts of this folder and connects them with the ports (contract 8). session/ has what becomes of
-// connections and packets, sign-in.ts who may connect, publishing.ts what becomes of a message, routing/ and access.ts who
-// receives it.
+// The MQTT server: makes the parts that bring messages in and connects them with the ports (contract 8); mqtt-routing.ts makes
+// those through which they leave. session/ has what becomes of connections and packets, sign-in.ts who may connect,
+// publishing.ts what becomes of a message, routing/ and access.ts who receives it.
 
 import { randomUUID } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
@@ -9,25 +9,16 @@ import type { Duplex } from 'node:stream';
 import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
 import type { SessionRevocation } from '../domain/users/session-revocation.ts';
-import type { Actor } from '../domain/users/user.ts';
-import { Access } from './access.ts';
+import type { Access } from './access.ts';
 import { ClientList } from './client-list.ts';
 import { Listeners } from './listeners.ts';
 import type { MqttPorts } from './mqtt-options.ts';
 import type { MqttParts } from './mqtt-parts.ts';
+import { MqttRouting } from './mqtt-routing.ts';
 import { reasonCodes } from './protocol/reason-codes.ts';
 import { addressOf, noteAddress } from './proxy/client-address.ts';
 import { Publishing } from './publishing.ts';
-import { Delivery } from './routing/delivery.ts';
-import { Forwarding } from './routing/forwarding.ts';
-import { GatewayDownlinks } from './routing/gateway-downlinks.ts';
-import { LiveFilters } from './routing/live-filters.ts';
-import { OwedBytes } from './routing/owed-bytes.ts';
-import { Router } from './routing/router.ts';
-import { SessionDelivery } from './routing/session-delivery.ts';
-import { SharedSubscriptions } from './routing/shared-subscriptions.ts';
-import { SubscriberBacklog } from './routing/subscriber-backlog.ts';
-import { UnreadPackets } from './routing/unread-packets.ts';
+import type { SharedSubscriptions } from './routing/shared-subscriptions.ts';
 import { Acknowledgements } from './session/acknowledgements.ts';
 import { AnswerOrder } from './session/answer-order.ts';
 import { Client, type ClientOwner } from './session/client.ts';
@@ -35,7 +26,7 @@ import { ClientFault } from './session/client-fault.ts';
 import { ConnectionEnds } from './session/connection-ends.ts';
 import { Connections } from './session/connections.ts';
 import { Handshake } from './session/handshake.ts';
-import { IncomingPublishes, type RelayedPacket } from './session/incoming-publishes.ts';
+import { IncomingPublishes } from './session/incoming-publishes.ts';
 import { PacketHandler } from './session/packet-handler.ts';
 import { PacketReader } from './session/packet-reader.ts';
 import type { PublishGroup } from './session/publish-group.ts';
@@ -45,11 +36,9 @@ import { Subscribing } from './session/subscribing.ts';
 import { Undecided } from './session/undecided.ts';
 import { UsualPublishes } from './session/usual-publishes.ts';
 import { Wills } from './session/wills.ts';
-import { type ClientSession, Sessions } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
 import { SignIn } from './sign-in.ts';
-import { StoredMessages } from './stored-messages.ts';
-import { BrokerCounts } from './sys/broker-counts.ts';
-import { SysTopics } from './sys/sys-topics.ts';
+import type { BrokerCounts } from './sys/broker-counts.ts';
 import { ownTopicsOf } from './topics.ts';
 import { WebSockets } from './websockets.ts';
 
@@ -62,16 +51,9 @@ export class MqttServer implements ClientOwner {
   readonly access: Access;
   /** Public, because certificates are read anew for its ports (server.ts). */
   readonly listeners: Listeners;
-  readonly counts = new BrokerCounts();
-  readonly #router: Router;
-  readonly #delivery: Delivery;
-  readonly #owed: OwedBytes;
-  readonly #forwarding: Forwarding;
-  readonly #sessionDelivery: SessionDelivery;
+  readonly counts: BrokerCounts;
+  readonly #routing: MqttRouting;
   readonly #shared: SharedSubscriptions;
-  readonly #messages: StoredMessages;
-  readonly #downlinks: GatewayDownlinks;
-  readonly #liveFilters = new LiveFilters();
   readonly #subscribing: Subscribing;
   readonly #incoming: IncomingPublishes;
   readonly #wills: Wills;
@@ -80,9 +62,7 @@ export class MqttServer implements ClientOwner {
   readonly #reader: PacketReader<PublishGroup>;
   readonly #silence: SilenceWatch;
   readonly #stalled: StalledPackets;
-  readonly #unread: UnreadPackets;
   readonly #signIn: SignIn;
-  readonly #sys: SysTopics;
   readonly #webSockets: WebSockets;
   /** Publishes of which it is not known yet whether they are stored, dropped or relayed. */
   readonly #undecided = new Undecided();
@@ -91,50 +71,21 @@ export class MqttServer implements ClientOwner {
   constructor(parts: MqttParts) {
     this.#parts = parts;
     const answers = new AnswerOrder();
-    this.#owed = new OwedBytes(parts.passing);
-    this.sessions = new Sessions({ ...parts, clock: parts.clocks.forExpiry });
-    this.access = new Access({ ...parts, sessions: this.sessions });
-    this.#messages = this.#makeMessages();
-    this.#forwarding = new Forwarding({
-      sessions: this.sessions,
-      access: this.access,
-      delivery: () => this.#sessionDelivery,
-      shared: () => this.#shared,
-      backlog: new SubscriberBacklog(parts.passing),
-      owed: this.#owed,
-      counts: this.counts,
-      nowMs: () => parts.clocks.forExpiry.now(),
-      onSlow: (session) => this.#onSlow(session),
-      settings: () => this.#downlinks,
-    });
-    this.#sessionDelivery = new SessionDelivery({
-      ...{ sessions: this.sessions, messages: this.#messages, forwarding: this.#forwarding, counts: this.counts },
-      nowMs: () => parts.clocks.forExpiry.now(),
-      shared: () => this.#shared,
-      owed: this.#owed,
-    });
-    this.#router = new Router({
-      stored: parts.stored,
-      handOut: (message, recipients, done) => this.#forwarding.handOut(message, recipients, done),
-      flush: () => this.#forwarding.flush(),
-    });
-    this.#shared = new SharedSubscriptions({
-      ...{ sessions: this.sessions, access: this.access, stored: parts.stored },
-      ...{ delivery: this.#sessionDelivery, tree: this.#router, owed: this.#owed, guest: parts.guest },
-      cut: (session) => this.#forwarding.cut(session),
-    });
-    this.#downlinks = this.#makeDownlinks();
-    parts.downlinks.setConnections(this.#downlinks);
+    const routing = new MqttRouting(parts);
+    this.#routing = routing;
+    this.#shared = routing.shared;
+    this.sessions = routing.sessions;
+    this.access = routing.access;
+    this.counts = routing.counts;
+    parts.downlinks.setConnections(routing.downlinks);
     this.#subscribing = new Subscribing({
-      ...{ sessions: this.sessions, stored: parts.stored, messages: this.#messages },
-      ...{ liveFilters: this.#liveFilters, router: this.#router, delivery: this.#sessionDelivery },
-      shared: this.#shared,
+      ...{ sessions: this.sessions, stored: parts.stored, messages: routing.messages, shared: routing.shared },
+      ...{ liveFilters: routing.liveFilters, router: routing.router, delivery: routing.sessionDelivery },
       onSubscribed: (session, filters) => {
-        this.#downlinks.subscribed(session);
-        this.#sys.subscribed(session, filters);
+        routing.downlinks.subscribed(session);
+        routing.sys.subscribed(session, filters);
       },
     });
-    this.#sys = this.#makeSysTopics();
     this.#signIn = this.#makeSignIn();
     this.#silence = new SilenceWatch((client) =>
       client.fail(new ClientFault(reasonCodes.keepAliveTimeout, 'nothing was heard of the client in time')),
@@ -147,7 +98,7 @@ export class MqttServer implements ClientOwner {
       nowMs: () => parts.clocks.forExpiry.now(),
     });
     this.#ends = new ConnectionEnds({
-      ...{ sessions: this.sessions, connections: this.#connections, silence: this.#silence, owed: this.#owed },
+      ...{ sessions: this.sessions, connections: this.#connections, silence: this.#silence, owed: routing.owed },
       ...{ subscribing: this.#subscribing, wills: this.#wills, stored: parts.stored, log: parts.log },
     });
     this.#usual = this.#makeUsual(answers);
@@ -167,51 +118,37 @@ export class MqttServer implements ClientOwner {
       onCut: ({ id }) =>
         parts.log.info({ client: id }, 'a client that had begun a packet and sent no more of it was cut'),
     });
-    this.#unread = new UnreadPackets({
-      passing: parts.passing,
-      sessionOf: (client) => this.sessions.of(client),
-      onSlow: (session) => this.#onSlow(session),
-      onHeld: () => this.#delivery.lookForCapacity(),
-    });
     this.listeners = new Listeners({ ...parts, accept: (socket, address) => this.#accept(socket, address) });
-    this.#delivery = new Delivery({
-      ages: parts.clocks.forAge,
-      router: this.#router,
-      directory: parts.directory,
-      bounds: limits,
-      unreadBytes: () => this.#unread.bytes,
-      onCapacity: () => parts.writer.capacityReturned(),
-    });
   }
 
   /** Opens the ports and, on the HTTP server given, WebSocket at `/mqtt`. @throws Error when a port is in use. */
   async start(http: HttpServer): Promise<MqttPorts> {
     const { stored, writer, feed } = this.#parts;
+    const { delivery, downlinks } = this.#routing;
     await stored.setup({
       id: this.#id,
       connectionOf: (clientId) => this.#connections.of(clientId),
       onSessionEnded: (clientId) => this.#shared.ended(clientId),
     });
-    for (const part of [this.#shared, this.#wills, this.#stalled, this.#sys]) part.start();
+    for (const part of [this.#shared, this.#wills, this.#stalled, this.#routing.sys]) part.start();
     await this.sessions.learn(stored.sessionUsers());
     const stops = [
-      this.#delivery.follow(feed),
-      this.#downlinks.follow(feed),
+      delivery.follow(feed),
+      downlinks.follow(feed),
       this.#parts.revocations.subscribe((revocation) => this.#endSignIns(revocation)),
     ];
     this.#stopFollowing = () => {
       for (const stop of stops) stop();
     };
-    writer.setFanOut(this.#delivery);
+    writer.setFanOut(delivery);
     http.on('upgrade', (request, socket, head) => this.#webSockets.upgrade(request, socket, head));
     return this.listeners.start();
   }
 
   /** Resolves when all published messages are stored or dropped, and have been delivered. */
   async idle(): Promise<void> {
-    for (const part of [this.#undecided, this.#parts.writer, this.#delivery]) await part.idle();
-    await this.#messages.idle();
-    await this.#downlinks.idle();
+    const { delivery, messages, downlinks } = this.#routing;
+    for (const part of [this.#undecided, this.#parts.writer, delivery, messages, downlinks]) await part.idle();
     await this.#parts.drops.idle();
     await this.#wills.idle();
     await this.#parts.stored.idle();
@@ -219,7 +156,7 @@ export class MqttServer implements ClientOwner {
 
   /** Accepts no new connections; commits, acknowledges and delivers what was accepted; then closes the rest. */
   async close(): Promise<void> {
-    for (const part of [this.listeners, this.#stalled, this.#sys]) part.close();
+    for (const part of [this.listeners, this.#stalled, this.#routing.sys]) part.close();
     // Stops reading, so that accepted work comes to an end; senders get no answer to the rest and send it again.
     for (const client of this.#connections.all()) client.hold();
     const timeIsUp = new Promise<void>((resolve) => setTimeout(resolve, limits.drainMsMax).unref());
@@ -236,7 +173,7 @@ export class MqttServer implements ClientOwner {
     this.#silence.close();
     // Wills of clients cut just now are stored like any publish.
     await this.idle();
-    this.#router.close();
+    this.#routing.router.close();
     this.#stopFollowing();
     await this.#parts.stored.destroy();
   }
@@ -248,7 +185,7 @@ export class MqttServer implements ClientOwner {
   }
 
   onFull(client: Client): void {
-    this.#unread.note(client);
+    this.#routing.unread.note(client);
   }
 
   onFault(client: Client, error: Error): Uint8Array | undefined {
@@ -261,47 +198,11 @@ export class MqttServer implements ClientOwner {
 
   // --- The parts ----------------------------------------------------------------------------------------------
 
-  #makeMessages(): StoredMessages {
-    return new StoredMessages({
-      stored: this.#parts.stored,
-      prepare: (message) => this.access.prepare(message),
-      presentFilter: (filter) => this.access.presentFilter(filter),
-      mayReplay: (session, topic) => this.#downlinks.mayReplay(session, topic),
-      sessionOf: (clientId) => this.sessions.holderOf(clientId),
-    });
-  }
-
-  #makeDownlinks(): GatewayDownlinks {
-    return new GatewayDownlinks({
-      ages: this.#parts.clocks.forAge,
-      ...this.#parts,
-      sessions: this.sessions,
-      access: this.access,
-      isUnderWay: (setting) => this.#delivery.isUnderWay(setting),
-      send: (session, message) => this.#forwarding.send(session, message),
-      flush: () => this.#forwarding.flush(),
-    });
-  }
-
-  #makeSysTopics(): SysTopics {
-    return new SysTopics({
-      ...this.#parts,
-      ...{ counts: this.counts, sessions: this.sessions },
-      liveFilters: () => this.#liveFilters.ofClean,
-      send: (session, message, options) => this.#forwarding.send(session, message, options),
-      flush: () => this.#forwarding.flush(),
-    });
-  }
-
   #makeSignIn(): SignIn {
     return new SignIn({
       ...this.#parts,
       sessions: this.sessions,
-      onGone: (session) => {
-        this.#liveFilters.releaseAll(session);
-        this.#downlinks.released(session);
-        this.#sys.released(session);
-      },
+      onGone: (session) => this.#routing.released(session),
     });
   }
 
@@ -310,15 +211,15 @@ export class MqttServer implements ClientOwner {
       ...this.#parts,
       retained: this.#parts.stored,
       access: this.access,
-      clear: (topic, device) => this.#delivery.clear(topic, device),
-      isUnderWay: (client, published) => this.#messages.isUnderWay(client, published),
+      clear: (topic, device) => this.#routing.delivery.clear(topic, device),
+      isUnderWay: (client, published) => this.#routing.messages.isUnderWay(client, published),
     });
     return new IncomingPublishes({
       ...this.#parts,
       ...{ publishing, answers, sessions: this.sessions, signIn: this.#signIn, counts: this.counts },
-      ...{ undecided: this.#undecided, messages: this.#messages, owed: this.#owed },
+      ...{ undecided: this.#undecided, messages: this.#routing.messages, owed: this.#routing.owed },
       nowMs: () => this.#parts.clocks.forExpiry.now(),
-      relay: (packet, publisher) => this.#relay(packet, publisher),
+      relay: (packet, publisher) => this.#routing.relay(packet, publisher),
     });
   }
 
@@ -336,7 +237,9 @@ export class MqttServer implements ClientOwner {
 
   #makeReader(): PacketReader<PublishGroup> {
     const usual = this.#usual;
-    const handler = this.#makeHandler();
+    const { stored } = this.#parts;
+    const acknowledgements = new Acknowledgements({ stored, shared: this.#shared });
+    const handler = this.#makeHandler(acknowledgements);
     return new PacketReader<PublishGroup>({
       byteBudget: this.#parts.byteBudget,
       counts: this.counts,
@@ -346,33 +249,24 @@ export class MqttServer implements ClientOwner {
       mayHaveCapacity: (client) => usual.mayHaveCapacity(client),
       onceCapacity: (client, waiting) => usual.onceCapacity(client, waiting),
       submit: (client, group) => usual.submit(client, group),
+      release: (client, bytes, at) => acknowledgements.releasedTogether(client, bytes, at),
       handle: (client, packet) => handler.handle(client, packet),
     });
   }
 
-  #makeHandler(): PacketHandler {
+  #makeHandler(acknowledgements: Acknowledgements): PacketHandler {
     const { stored, log, clocks } = this.#parts;
     const handshake = new Handshake({
       ...{ stored, log, signIn: this.#signIn, sessions: this.sessions, connections: this.#connections },
       ...{ silence: this.#silence, subscribing: this.#subscribing, wills: this.#wills },
-      replay: (client) => this.#sessionDelivery.replay(client),
-      onReady: (client) => this.#onReady(client),
+      replay: (client) => this.#routing.sessionDelivery.replay(client),
+      onReady: (client) => this.#routing.resume(this.sessions.of(client)),
     });
     return new PacketHandler({
-      ...{ handshake, publishes: this.#incoming, subscribing: this.#subscribing },
-      acknowledgements: new Acknowledgements({ stored, shared: this.#shared }),
+      ...{ handshake, publishes: this.#incoming, subscribing: this.#subscribing, acknowledgements },
       nowMs: () => clocks.forExpiry.now(),
       onPing: (client) => void this.#onPing(client),
     });
-  }
-
-  /** What waited for the session has been sent. */
-  #onReady(client: Client): void {
-    const session = this.sessions.of(client);
-    const replayed = session?.replay?.actuators ?? [];
-    this.#forwarding.resume(session);
-    void this.#downlinks.resumed(session, [...replayed]);
-    this.#sys.subscribed(session);
   }
 
   /** Ends the sessions of a revoked sign-in. Connections are ended first, so that they store nothing new. */
@@ -389,26 +283,12 @@ export class MqttServer implements ClientOwner {
     return this.sessions.of(client)?.actor.caller ?? this.#parts.byteBudget.callerAt(addressOf(client));
   }
 
-  #relay(packet: RelayedPacket, publisher: Actor): Promise<void> {
-    return this.#delivery.relay(packet, { gateway: this.access.gatewayKeyOf(packet.topic), publisher });
-  }
-
   /** A PINGREQ counts as a gateway's heartbeat, also of a gateway that was declared after the client connected. */
   async #onPing(client: Client): Promise<void> {
     const session = this.sessions.of(client);
     if (session === undefined) return;
     const gateway = await this.#parts.gateways.find(session.clientId).catch(() => undefined);
     this.#parts.presence.noteActivity(session, gateway);
-  }
-
-  /** Called before the subscriber is cut, and again for each message that was already on its way to it: counts it once. */
-  #onSlow({ client, clientId }: ClientSession): void {
-    if (client.conn.destroyed) return;
-    this.counts.slowCut += 1;
-    this.#parts.log.warn(
-      { client: clientId, bytes: limits.subscriberBytesMax },
-      'a subscriber that does not keep up was cut',
-    );
   }
 
   #accept(stream: Socket | Duplex, address: string, request?: IncomingMessage): Client {

@@ -11,10 +11,7 @@ import { setCurrentWork } from '../base/time/event-loop-monitor.ts';
 import { limits } from '../config/limits.ts';
 import type { ActuatorHistory } from '../domain/actuators/actuator-history.ts';
 import type { Actuators } from '../domain/actuators/actuators.ts';
-import type { ClientRefusal } from '../domain/clients/mqtt-client.ts';
-import type { OriginalMessage } from '../domain/datapoints/feed.ts';
 import type { Ingest, SensorPush } from '../domain/datapoints/ingest/ingest.ts';
-import { parseReadings } from '../domain/datapoints/ingest/reading.ts';
 import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { Device, DeviceId } from '../domain/devices/device.ts';
 import type { DeviceDirectory } from '../domain/devices/device-directory.ts';
@@ -24,38 +21,19 @@ import type { GuestShares } from '../domain/quotas/guest-shares.ts';
 import { remembered } from '../domain/remembered.ts';
 import type { Actor } from '../domain/users/user.ts';
 import type { Access } from './access.ts';
-import { jsonOfPayload, messageOfBareNumber, withoutNuls } from './payload.ts';
-import { type ReasonCode, reasonCodes } from './protocol/reason-codes.ts';
+import { withoutNuls } from './payload.ts';
+import { clientRefusalOf, type Dropped, notRelayed, ofNobody, reasonCodeOf } from './publish-refusals.ts';
+import { assertActuatorBytes, bytesOf, isClearing, type Published, toOriginal, toPush } from './published.ts';
 import type { DuplicateDetector } from './repeats/duplicate-detector.ts';
 import { type Fingerprint, publishFingerprint, topicHash } from './repeats/fingerprint.ts';
 import type { Client } from './session/client.ts';
 import type { ClientSession } from './sessions.ts';
 import { actuatorTopic, bothForms, isPublishable, parseTopic, type Topic, withoutSlash } from './topics.ts';
 
-/** A message of a client. */
-export interface Published {
-  readonly topic: string;
-  readonly payload: string | Buffer;
-  readonly qos: 0 | 1 | 2;
-  readonly retain: boolean;
-  readonly dup: boolean;
-  readonly messageId?: number | undefined;
-  readonly properties?: Buffer | undefined;
-  readonly expiresMs?: number | undefined;
-  /** The client id of its publisher. */
-  readonly publisherId?: string | undefined;
-}
-
 /**
  * `taken`: the domain has stored it. `relay`: it is to be passed on to other clients.
  */
 export type PublishDecision = 'taken' | 'relay' | Dropped;
-
-/** The message was dropped: what a client of version 5 is told. */
-export interface Dropped {
-  readonly reasonCode: ReasonCode;
-  readonly reason: string;
-}
 
 const describePublish = () => 'MQTT PUBLISH';
 
@@ -309,84 +287,10 @@ export class Publishing {
   }
 }
 
-const ofNobody: Dropped = { reasonCode: reasonCodes.topicNameInvalid, reason: 'The topic belongs to nothing.' };
-const notRelayed: Dropped = {
-  reasonCode: reasonCodes.notAuthorized,
-  reason: 'Messages on this topic are not for you to send.',
-};
-
-/** For a client of version 5 (contract 8). */
-function reasonCodeOf({ code }: Refusal): ReasonCode {
-  switch (code) {
-    case 'forbidden':
-    case 'unauthenticated':
-      return reasonCodes.notAuthorized;
-    case 'not-found':
-      return reasonCodes.topicNameInvalid;
-    case 'malformed':
-    case 'unsupported':
-    case 'too-large':
-      return reasonCodes.payloadFormatInvalid;
-    case 'quota':
-    case 'too-many':
-      return reasonCodes.quotaExceeded;
-    default:
-      return reasonCodes.implementationSpecificError;
-  }
-}
-
-function clientRefusalOf({ code }: Refusal): ClientRefusal {
-  if (code === 'forbidden' || code === 'unauthenticated') return 'permission';
-  if (code === 'not-found') return 'unknown';
-  if (code === 'too-large') return 'too_large';
-  if (code === 'quota' || code === 'too-many') return 'quota';
-  return code === 'malformed' || code === 'unsupported' ? 'malformed' : 'conflict';
-}
-
-/**
- * The bound of the same body over HTTP: parsing 16 MiB takes long, and the value itself is bounded far below that.
- * @throws Refusal `too-large`
- */
-function assertActuatorBytes({ length }: Buffer): void {
-  if (length <= limits.smallBodyBytesMax) return;
-  throw new Refusal('too-large', `A message to an actuator takes ${limits.smallBodyBytesMax} bytes, not ${length}.`);
-}
-
-/** @throws Refusal `malformed`, `too-large` for a payload that is not a reading. */
-function toPush(
-  topic: Topic & { kind: 'sensor' },
-  published: Published,
-  actor: Actor,
-  publish: Fingerprint | undefined,
-): SensorPush {
-  const received = bytesOf(published.payload);
-  const payload = (topic.many ? undefined : messageOfBareNumber(withoutNuls(received))) ?? received;
-  const original = toOriginal(payload, published, actor);
-  if (isClearing(published)) {
-    return { device: topic.device, sensor: topic.sensor, readings: [], isInLine: true, original };
-  }
-  const body = jsonOfPayload(payload);
-  if (Array.isArray(body) && !topic.many) throw new Refusal('malformed', 'An array goes to the topic …/values.');
-  const { device, sensor, many } = topic;
-  return { device, sensor, readings: parseReadings(body), original, publish, many };
-}
-
-function toOriginal(payload: Buffer, published: Published, { key: user }: Actor): OriginalMessage {
-  const { qos, retain, properties, expiresMs, publisherId } = published;
-  const bytes = payload.length + (properties?.length ?? 0);
-  const original = { payload, bytes, qos, retain, properties, expiresMs, publisherId };
-  return retain ? { ...original, user } : original;
-}
-
 /** Resolves when the work has ended, whatever its result, and `ended` was called. */
 async function endOf(work: Promise<unknown>, ended: () => void): Promise<void> {
   await work.catch(() => {});
   ended();
-}
-
-/** An empty retained message removes the retained one [MQTT-3.3.1-10]; it is not a reading. */
-function isClearing({ retain, payload }: Published): boolean {
-  return retain && payload.length === 0;
 }
 
 const mqttOrigin = { door: 'mqtt' } as const;
@@ -412,8 +316,4 @@ export interface PublishingParts {
   readonly drops: DropLog;
   readonly access: Access;
   readonly duplicates: DuplicateDetector;
-}
-
-function bytesOf(payload: string | Buffer): Buffer {
-  return typeof payload === 'string' ? Buffer.from(payload) : payload;
 }

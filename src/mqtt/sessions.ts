@@ -85,6 +85,8 @@ export class ClientSession {
   receiving: Promise<void> | undefined;
   /** Set while retained messages are sent to it. */
   sendingRetained: Promise<void> | undefined;
+  /** Packets that wait for the end of that: nothing is read until then, and so no acknowledgement. */
+  retainedAwaited = 0;
   /** Whether a later connection has its client id. */
   isTakenOver = false;
   /** Set while stored messages are replayed. */

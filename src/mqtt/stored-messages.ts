@@ -2,7 +2,7 @@
 // check needs the device in memory, so it is loaded before the message is handed out.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MqttSessions, PacketClient, QueueRecipient, StoredPacket } from '../domain/ports/mqtt-sessions.ts';
-import type { Published } from './publishing.ts';
+import type { Published } from './published.ts';
 import type { ClientSession } from './sessions.ts';
 import { isOfDevice, withIdsOf } from './topics.ts';
 
@@ -30,7 +30,7 @@ export interface StoredMessagesParts {
 
 export class StoredMessages {
   readonly #parts: StoredMessagesParts;
-  /** Messages that are being read: an engine may have to ask for each page of them. */
+  /** Messages that are being read, or stored before they are sent: an engine may have to ask for each page of them. */
   #underWay = 0;
   #whenNone: (() => void)[] = [];
 
@@ -42,7 +42,8 @@ export class StoredMessages {
   async idle(): Promise<void> {
     while (this.#underWay > 0) {
       await new Promise<void>((resolve) => this.#whenNone.push(resolve));
-      // The next one is asked for within a turn of the event loop.
+      // The next one is asked for within two turns of the event loop: it is handed on in the first.
+      await nextTurn();
       await nextTurn();
     }
   }
@@ -80,9 +81,14 @@ export class StoredMessages {
     }
   }
 
+  /** Loads what decides about messages on the topic; false where it is there no more. */
+  load(topic: string): Promise<boolean> {
+    return this.#parts.prepare({ topic });
+  }
+
   /** Keeps a message for one session; gives it its number. */
   enqueue(recipient: QueueRecipient, packet: StoredPacket): Promise<void> {
-    return this.#parts.stored.outgoingEnqueue(recipient, packet);
+    return this.#underWayUntil(this.#parts.stored.outgoingEnqueue(recipient, packet));
   }
 
   /** The message was acknowledged, or is not to be delivered. */
@@ -93,7 +99,8 @@ export class StoredMessages {
   /** The message is sent under its packet id, which may be changed here. */
   async update(client: PacketClient, packet: StoredPacket): Promise<void> {
     // A message sent with QoS 0 was not stored, whatever its publisher's QoS.
-    if (packet.cmd !== 'publish' || packet.qos !== 0) await this.#parts.stored.outgoingUpdate(client, packet);
+    if (packet.cmd === 'publish' && packet.qos === 0) return;
+    await this.#underWayUntil(this.#parts.stored.outgoingUpdate(client, packet));
   }
 
   /** Whether a QoS 2 packet of this id was stored and awaits its PUBREL. */
@@ -138,6 +145,16 @@ export class StoredMessages {
       }
     } finally {
       if (isReading) this.#end();
+    }
+  }
+
+  /** A message that was read is on its way to the disk before it is sent. */
+  async #underWayUntil(work: Promise<void>): Promise<void> {
+    this.#underWay += 1;
+    try {
+      await work;
+    } finally {
+      this.#end();
     }
   }
 

@@ -232,7 +232,7 @@ export async function wireDomain(parts: {
     },
   });
   const history = new History({ ...known, series });
-  const lastValues = new LastValues({ series, clock: clocks });
+  const lastValues = new LastValues({ series, clock: clocks, habits: alarming.sensorHabits });
   const futureDated = new FutureDated({ clocks, log: parts.log });
   feed.subscribe((committed) => futureDated.note(committed));
   const accountServices = wireAccounts({ ...accounts, links, mails: rules.accountOutbox });
@@ -265,7 +265,7 @@ export async function wireDomain(parts: {
     actuatorHistory: new ActuatorHistory({ ...known, settingStore, marks }),
     ingest,
     ...{ writer, callers, refusedCalls, mqttClients },
-    ...{ alarms: alarming.alarms, alarmStreams: alarming.alarmStreams, sensorHabits: alarming.sensorHabits },
+    ...{ alarms: alarming.alarms, alarmStreams: alarming.alarmStreams },
     bulk: new Bulk({ ...pushing, ingest }),
     imports: new Imports({ ...pushing, series, ingest, sensors }),
     corrections: new Corrections({

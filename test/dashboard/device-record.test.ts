@@ -169,17 +169,25 @@ describe('in a browser, the record of a device', { skip }, () => {
 
   test('has the same state in the list and on the map, by how often it is usually heard', async () => {
     const place = { latitude: 16, longitude: -16 };
-    // Of a minute, and not heard for half an hour; and of six hours, not heard for five.
-    const quick = Array.from({ length: 60 }, (_, n) => ({ value: n, timestamp: at(30 + n) }));
-    const slow = [20, 14, 8, 5].map((hours) => ({ value: hours, timestamp: at(hours * 60) }));
-    for (const [id, values, latitude] of [
-      ['quick', quick, 16],
-      ['slow', slow, 30],
-    ] as const) {
-      const json = { id, sensors: [{ id: 'TC' }], location: { ...place, latitude } };
-      await server.call('owner', 'POST', '/devices', { json });
-      await server.call('owner', 'POST', `/devices/${id}/sensors/TC/values`, { json: values });
-    }
+    const pushEvery = async (id: string, minutes: number, times: number) => {
+      for (let n = 0; n < times; n++) {
+        // Measured long before: when it is received counts.
+        const json = { value: n, timestamp: at(60 * 24 * 7) };
+        await server.call('owner', 'POST', `/devices/${id}/sensors/TC/values`, { json });
+        server.clock.advance(minutes * 60_000);
+      }
+    };
+    for (const [id, latitude] of [
+      ['quick', 16],
+      ['slow', 30],
+    ] as const)
+      await server.call('owner', 'POST', '/devices', {
+        json: { id, sensors: [{ id: 'TC' }], location: { ...place, latitude } },
+      });
+    // Of six hours, not heard for nearly seven; and of a minute, not heard for half an hour.
+    await pushEvery('slow', 360, 6);
+    await pushEvery('quick', 1, 6);
+    server.clock.advance(30 * 60_000);
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/devices');
       const rowOf = (id: string) => page.getByRole('link').filter({ hasText: id });

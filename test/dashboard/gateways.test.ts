@@ -248,7 +248,7 @@ describe('in a browser, gateways, projects and the map', { skip }, () => {
       await page.getByTitle(/^Field 3: /).press('Enter');
       const popup = page.locator('.leaflet-popup');
       await popup.getByText('29.9').waitFor();
-      await popup.getByText('10 min ago').waitFor();
+      await popup.getByText('just now').waitFor();
       await popup.getByRole('link', { name: 'Field 3' }).click();
       await page.waitForURL('/devices/field-3');
     });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { catalogueOf } from '../support/catalogue.ts';
 import {
   assertAccessible,
   assertFitsScreen,
@@ -175,8 +176,7 @@ describe('in a browser, the languages', { skip }, () => {
     const { body: problem } = await server.call('admin', 'POST', '/users', { json: asked });
     assert.partialDeepStrictEqual(problem.errors, [{ pointer: '/username', code: 'username', params: { max: 64 } }]);
     for (const language of ['en', 'fr', 'es', 'pt', 'sw', 'ar']) {
-      const file = new URL(`../../dashboard/src/strings/${language}.ts`, import.meta.url);
-      const { users, person, faults } = (await import(file.href))[language];
+      const { users, person, faults } = await catalogueOf(language);
       await visit({ browser, server, expects: /400|422/ }, async (page) => {
         await signIn(page, 'admin', '/users');
         await inLanguage(page, language);

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { catalogueOf } from '../support/catalogue.ts';
 import { assertAccessible, becomes, desktop, launchBrowser, signIn, skip, visit } from '../support/dashboard.ts';
 import { buildWhereStale } from '../support/dashboard-build.ts';
 import { TestServer } from '../support/test-server.ts';
 
 /** A catalogue as its texts by their places; those made of numbers and names are left out. */
 async function textsOf(language: string): Promise<ReadonlyMap<string, string>> {
-  const file = new URL(`../../dashboard/src/strings/${language}.ts`, import.meta.url).href;
-  return new Map(leaves(((await import(file)) as Record<string, unknown>)[language], ''));
+  return new Map(leaves(await catalogueOf(language), ''));
 }
 
 function leaves(node: unknown, place: string): (readonly [string, string])[] {

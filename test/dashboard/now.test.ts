@@ -89,6 +89,7 @@ describe('in a browser, the first page', { skip }, () => {
       await push(41.5);
       await page.getByText('Soil of Field 3: 41.5 °C').waitFor();
       await page.getByText('threshold 40 (TC>40)').waitFor();
+      await page.getByTitle('Field 3 on the map').getByText('16.03° -16.49°').waitFor();
       await page.getByText('1 alarm is open').waitFor();
       await titled(page, '(1) Now · Dundun');
       await page.getByRole('link', { name: 'Now 1 alarm nobody has seen to' }).waitFor();
@@ -96,6 +97,10 @@ describe('in a browser, the first page', { skip }, () => {
       await page.getByText(`Soil of ${evil}: 50 °C`).waitFor();
       await titled(page, '(2) Now · Dundun');
       await page.getByRole('link', { name: 'mast' }).first().waitFor();
+      await page.getByTitle('Field 3 on the map').click();
+      await page.waitForURL(/map\?find=field-3/);
+      await page.locator('.leaflet-marker-icon[title^="Field 3"]').waitFor();
+      await page.goBack();
       for (const device of ['field-3', 'evil']) await push(1, device);
       await page.getByText('All is well.').waitFor();
       await titled(page, 'Now · Dundun');
@@ -130,8 +135,14 @@ describe('in a browser, the first page', { skip }, () => {
         await assertAccessible(page);
         await page.getByRole('button', { name: /^More about/ }).click();
         await page.getByRole('menuitem', { name: 'For 4 hours' }).click();
-        await page.getByText('All is well.').waitFor();
-        await page.getByText('Snoozed', { exact: true }).click();
+        // What is put aside is not over.
+        await page.getByText('No alarm is open.').waitFor();
+        assert.equal(await page.getByText('All is well.').count(), 0);
+        await page.getByText(/· Quiet until /).waitFor();
+        await assertFitsScreen(page);
+        await assertAccessible(page);
+        await page.getByRole('link', { name: '1 alarm is snoozed' }).click();
+        await page.waitForURL(/view=snoozed/);
         await page.getByText('Quiet until').waitFor();
         await assertFitsScreen(page);
       });
@@ -169,6 +180,39 @@ describe('in a browser, the first page', { skip }, () => {
       await assertFitsScreen(page);
     });
     await well();
+  });
+
+  test('is not calm while a device has been silent for long, though no alarm says so', async () => {
+    // Heard once: it has no habit, so that no alarm says that it is silent.
+    await server.call('owner', 'POST', '/devices', { json: { id: 'dead', name: 'Old well', sensors: [{ id: 'TC' }] } });
+    await server.call('owner', 'PUT', '/devices/dead/shares/sharer', {
+      json: { scopes: ['devices:view', 'device-data:view'] },
+    });
+    await push(1, 'dead');
+    server.clock.advance(9 * 24 * 3_600_000);
+    for (const device of ['field-3', 'evil', 'field-3']) await push(1, device);
+    for (const [screen, options] of Object.entries(screens))
+      await visit({ browser, server, options }, async (page) => {
+        await signIn(page, 'owner', '/now');
+        await page.getByText('No alarm is open.').waitFor();
+        assert.equal(await page.getByText('All is well.').count(), 0, screen);
+        await assertFitsScreen(page);
+        await assertAccessible(page);
+        await page.getByRole('link', { name: '1 device is silent beyond its habit' }).click();
+        await page.waitForURL(/devices\?.*silent=true/);
+        await page.getByRole('link').filter({ hasText: 'Old well' }).waitFor();
+      });
+    // For whom it is shared with as well.
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'sharer', '/now');
+      await page.getByRole('link', { name: '1 device is silent beyond its habit' }).click();
+      await page.waitForURL(/shared=true/);
+    });
+    await push(1, 'dead');
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner', '/now');
+      await page.getByText('All is well.').waitFor();
+    });
   });
 });
 

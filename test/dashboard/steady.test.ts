@@ -42,7 +42,23 @@ describe('while its answers come', { skip }, () => {
       condition: { devices: ['field-3'], sensors: ['TC'], expression: 'TC<40' },
       action: { usernames: ['admin'], channels: ['none'], message: '{id} is {TC}' },
     });
+    // One with an open alarm, on whose page that stands above all.
+    await make('/devices', { id: 'house', name: 'Hot house', sensors, location: { latitude: 15.5, longitude: -16.2 } });
+    await make('/notifications', {
+      description: 'Too hot',
+      condition: { devices: ['house'], sensors: ['TC'], expression: 'TC>30' },
+      action: { usernames: ['admin'], channels: ['none'], message: '{id} is {TC}' },
+    });
+    await make('/devices/house/sensors/TC/values', { value: 41.5 });
+    await server.running.idle();
     paths = [
+      ['/now', 'threshold 30'],
+      ['/now?view=over', 'Nothing has been wrong yet.'],
+      ['/now?view=snoozed', 'Nothing is snoozed.'],
+      ['/map', '2 devices with a position'],
+      ['/devices/house', 'threshold 30'],
+      ['/devices/house?tab=alarms', 'threshold 30'],
+      ['/notifications', 'Holds now'],
       ['/devices', 'Field 3'],
       ['/devices/field-3', 'Soil temperature'],
       ['/devices/field-3?tab=keys', 'roof'],

@@ -17,6 +17,7 @@ export interface AlarmsQuestion {
   readonly snoozed?: boolean;
   readonly acknowledged?: boolean;
   readonly assigned_to?: string;
+  readonly gateway?: string;
   readonly limit: number;
 }
 
@@ -68,11 +69,21 @@ export function useLiveAlarms(): void {
   }, [isUser]);
 }
 
-/** The notifications whose condition holds now somewhere. */
-export function useHoldingRules(): ReadonlySet<string> {
+function useRuleAlarms() {
   useSession();
   const question = { state: 'active', kind: 'rule', limit: limits.alarmsShownMax } as const;
-  const { data } = useQuery({ ...alarmsQuery(question), enabled });
+  return useQuery({ ...alarmsQuery(question), enabled });
+}
+
+/** Whether that is still asked for. */
+export function useHoldingIsComing(): boolean {
+  const isUser = useSession().status === 'user';
+  return !useRuleAlarms().isFetched && isUser;
+}
+
+/** The notifications whose condition holds now somewhere. */
+export function useHoldingRules(): ReadonlySet<string> {
+  const { data } = useRuleAlarms();
   return new Set(data?.page.flatMap(({ notification_id: id }) => (id === undefined ? [] : [id])));
 }
 

@@ -5,6 +5,8 @@ import { api, call } from './client.ts';
 import { keys } from './query-keys.ts';
 import { serverNow } from './server-time.ts';
 
+const dayMs = 86_400_000;
+
 export function deviceQuery(device: string) {
   return queryOptions({
     queryKey: keys.deviceRecord(device),
@@ -12,13 +14,16 @@ export function deviceQuery(device: string) {
   });
 }
 
-/** The last day of a sensor: a mean every half an hour, and how often it is usually heard. */
-export interface SensorDay {
-  readonly means: readonly (number | null)[];
-  readonly intervalMs: number | undefined;
+/** What was not heard since is silent, unless its habit is slower; rounded, so that the same question is asked for a while. */
+export function daySinceHeard(): string {
+  return new Date(Math.floor((serverNow() - dayMs) / 600_000) * 600_000).toISOString();
 }
 
-const dayMs = 86_400_000;
+/** The last day of a sensor: a mean every half an hour. */
+export interface SensorDay {
+  readonly means: readonly (number | null)[];
+}
+
 const stepMs = dayMs / limits.sparklinePoints;
 
 /**
@@ -75,7 +80,7 @@ async function readDay(ids: readonly string[], signal: AbortSignal): Promise<Rea
           dateFrom: new Date(fromMs).toISOString(),
           dateTo: new Date(endMs).toISOString(),
           bucket: `${stepMs / 60_000}m`,
-          aggregate: 'avg,count',
+          aggregate: 'avg',
         } as never,
       },
     }),
@@ -89,27 +94,15 @@ interface DayRow {
   readonly sensor_id: string;
   readonly timestamp: string;
   readonly avg?: number;
-  readonly count?: number;
 }
 
 function toDay(rows: readonly DayRow[], fromMs: number): SensorDay {
   const means: (number | null)[] = Array.from({ length: limits.sparklinePoints }, () => null);
-  let count = 0;
   for (const row of rows) {
     const step = Math.floor((Date.parse(row.timestamp) - fromMs) / stepMs);
     if (step in means) means[step] = row.avg ?? null;
-    count += row.count ?? 0;
   }
-  return { means, intervalMs: count < 2 ? undefined : usualInterval(rows, count) };
-}
-
-/** Told from where it was heard at all, so that a sensor of today is not taken for a slow one, nor one with a gap. */
-function usualInterval(rows: readonly DayRow[], count: number): number {
-  const withinSteps = (rows.length * stepMs) / count;
-  if (count >= 2 * rows.length) return withinSteps;
-  // Heard less than twice a step: steps between two values count too.
-  const times = rows.map(({ timestamp }) => Date.parse(timestamp));
-  return Math.max(withinSteps, (Math.max(...times) - Math.min(...times)) / (count - 1));
+  return { means };
 }
 
 /** A comma within an id of a list is written as the server asks for it. */
@@ -117,8 +110,8 @@ export function escapeComma(id: string): string {
   return id.replaceAll('%2C', '%252C').replaceAll(',', '%2C');
 }
 
-/** When a datapoint was heard: one that is dated later than it was received was not measured then. */
-export function heardAt(point: { readonly timestamp?: string; readonly date_received: string }): number {
+/** When a datapoint was measured: not later than it was received, whatever its date says. */
+export function measuredAt(point: { readonly timestamp?: string; readonly date_received: string }): number {
   return Math.min(timeOfPoint(point), Date.parse(point.date_received));
 }
 

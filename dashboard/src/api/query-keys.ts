@@ -44,6 +44,7 @@ export const keys = {
   alarms: ['alarms'],
   alarmList: (query: object) => ['alarms', 'list', query],
   deviceAlarms: (device: string, state: string) => ['alarms', 'device', device, state],
+  silentOf: (whose: string) => ['devices', 'silent', whose],
   today: (what: string, since: string) => ['today', what, since],
   users: ['users'],
   userList: (query: object) => ['users', 'list', query],

@@ -2537,6 +2537,7 @@ export interface components {
             protocol?: "3.1" | "3.1.1" | "5.0";
             transport?: "tcp" | "tls" | "ws" | "wss";
             keep_alive?: number;
+            session_expiry?: number;
             clean_session: boolean;
             will?: {
                 topic: string;
@@ -2919,6 +2920,7 @@ export interface components {
             last_value?: components["schemas"]["Datapoint"];
             value?: components["schemas"]["Datapoint"];
             newest_value?: components["schemas"]["Datapoint"];
+            usual_interval?: number;
         };
         SensorFuture: {
             sensor_id: string;
@@ -3091,6 +3093,7 @@ export interface components {
             last_value?: components["schemas"]["V1Datapoint"];
             value?: components["schemas"]["V1Datapoint"];
             newest_value?: components["schemas"]["V1Datapoint"];
+            usual_interval?: number;
         };
         V1Message: {
             usernames: string[];

@@ -5,8 +5,16 @@ import { RouterProvider } from '@tanstack/react-router';
 import { useEffect, useLayoutEffect, useMemo, useState } from 'react';
 import { session } from '../api/session.ts';
 import { Toasts } from '../shared/page/toasts.tsx';
-import type { Strings } from '../strings/catalogue.ts';
-import { directionOf, type Language, LocaleContext, loadStrings, rememberLanguage, tags } from '../strings/strings.ts';
+import type { FirstStrings } from '../strings/catalogue.ts';
+import {
+  directionOf,
+  type Language,
+  LocaleContext,
+  loadPageStrings,
+  loadStrings,
+  rememberLanguage,
+  tags,
+} from '../strings/strings.ts';
 import { resolveVariables, theme } from '../theme/theme.ts';
 import { queryClient } from './query-client.ts';
 import { router } from './router.tsx';
@@ -14,7 +22,7 @@ import { router } from './router.tsx';
 export interface AppProps {
   readonly nonce: string;
   readonly language: Language;
-  readonly strings: Strings;
+  readonly strings: FirstStrings;
 }
 
 export function App({ nonce, ...first }: AppProps) {
@@ -22,7 +30,9 @@ export function App({ nonce, ...first }: AppProps) {
   const locale = useMemo(() => {
     const choose = async (chosen: Language) => {
       rememberLanguage(chosen);
-      setLocale({ language: chosen, strings: await loadStrings(chosen) });
+      // All of it, so that no page goes while its words come.
+      const [strings] = await Promise.all([loadStrings(chosen), loadPageStrings(chosen)]);
+      setLocale({ language: chosen, strings });
     };
     return { language, tag: tags[language], strings, choose: (chosen: Language) => void choose(chosen) };
   }, [language, strings]);

@@ -19,6 +19,7 @@ import { parseProjectSearch } from '../features/projects/project-search.ts';
 import { parseSensorSearch } from '../features/sensor/sensor-search.ts';
 import { parseSignInSearch } from '../features/sign-in/sign-in-search.ts';
 import { parseUsersSearch } from '../features/users/users-search.ts';
+import { loadPageStrings, preferredLanguage } from '../strings/strings.ts';
 import { NotFound } from './not-found.tsx';
 import { PageFault } from './page-fault.tsx';
 import { Shell } from './shell.tsx';
@@ -54,7 +55,7 @@ const routeTree = root.addChildren([
     ...at('/devices/$device'),
     validateSearch: parseDeviceSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/device/device-page.tsx')),
+      withWords(() => import('../features/device/device-page.tsx')),
       'DevicePage',
     ),
   }),
@@ -62,7 +63,7 @@ const routeTree = root.addChildren([
     ...at('/devices/$device/sensors/$sensor'),
     validateSearch: parseSensorSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/sensor/sensor-page.tsx')),
+      withWords(() => import('../features/sensor/sensor-page.tsx')),
       'SensorPage',
     ),
   }),
@@ -70,7 +71,7 @@ const routeTree = root.addChildren([
     ...at('/map'),
     validateSearch: parsePlacesSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/places/places-page.tsx')),
+      withWords(() => import('../features/places/places-page.tsx')),
       'PlacesPage',
     ),
   }),
@@ -78,7 +79,7 @@ const routeTree = root.addChildren([
     ...at('/notifications'),
     validateSearch: parseNotificationsSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/notifications/list/notifications-page.tsx')),
+      withWords(() => import('../features/notifications/list/notifications-page.tsx')),
       'NotificationsPage',
     ),
   }),
@@ -86,28 +87,28 @@ const routeTree = root.addChildren([
     ...at('/notifications/new'),
     validateSearch: parseNewNotificationSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/notifications/editor/new-notification-page.tsx')),
+      withWords(() => import('../features/notifications/editor/new-notification-page.tsx')),
       'NewNotificationPage',
     ),
   }),
   createRoute({
     ...at('/notifications/$notification'),
     component: lazyRouteComponent(
-      loaded(() => import('../features/notifications/editor/notification-page.tsx')),
+      withWords(() => import('../features/notifications/editor/notification-page.tsx')),
       'NotificationPage',
     ),
   }),
   createRoute({
     ...at('/gateways'),
     component: lazyRouteComponent(
-      loaded(() => import('../features/gateways/gateways-page.tsx')),
+      withWords(() => import('../features/gateways/gateways-page.tsx')),
       'GatewaysPage',
     ),
   }),
   createRoute({
     ...at('/gateways/$gateway'),
     component: lazyRouteComponent(
-      loaded(() => import('../features/gateways/gateway-page.tsx')),
+      withWords(() => import('../features/gateways/gateway-page.tsx')),
       'GatewayPage',
     ),
   }),
@@ -115,21 +116,21 @@ const routeTree = root.addChildren([
     ...at('/clients'),
     validateSearch: parseClientsSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/clients/clients-page.tsx')),
+      withWords(() => import('../features/clients/clients-page.tsx')),
       'ClientsPage',
     ),
   }),
   createRoute({
     ...at('/clients/$client'),
     component: lazyRouteComponent(
-      loaded(() => import('../features/clients/client-page.tsx')),
+      withWords(() => import('../features/clients/client-page.tsx')),
       'ClientPage',
     ),
   }),
   createRoute({
     ...at('/projects'),
     component: lazyRouteComponent(
-      loaded(() => import('../features/projects/projects-page.tsx')),
+      withWords(() => import('../features/projects/projects-page.tsx')),
       'ProjectsPage',
     ),
   }),
@@ -137,7 +138,7 @@ const routeTree = root.addChildren([
     ...at('/projects/$project'),
     validateSearch: parseProjectSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/projects/project-page.tsx')),
+      withWords(() => import('../features/projects/project-page.tsx')),
       'ProjectPage',
     ),
   }),
@@ -145,14 +146,14 @@ const routeTree = root.addChildren([
     ...at('/users'),
     validateSearch: parseUsersSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/users/users-page.tsx')),
+      withWords(() => import('../features/users/users-page.tsx')),
       'UsersPage',
     ),
   }),
   createRoute({
     ...at('/users/$user'),
     component: lazyRouteComponent(
-      loaded(() => import('../features/users/user-page.tsx')),
+      withWords(() => import('../features/users/user-page.tsx')),
       'UserPage',
     ),
   }),
@@ -161,7 +162,7 @@ const routeTree = root.addChildren([
     validateSearch: parseProfileSearch,
     beforeLoad: requireUser,
     component: lazyRouteComponent(
-      loaded(() => import('../features/profile/profile-page.tsx')),
+      withWords(() => import('../features/profile/profile-page.tsx')),
       'ProfilePage',
     ),
   }),
@@ -169,7 +170,7 @@ const routeTree = root.addChildren([
     ...at('/import'),
     validateSearch: parseImportSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/imports/import-page.tsx')),
+      withWords(() => import('../features/imports/import-page.tsx')),
       'ImportPage',
     ),
   }),
@@ -177,35 +178,35 @@ const routeTree = root.addChildren([
     ...at('/sign-in'),
     validateSearch: parseSignInSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/sign-in/sign-in-page.tsx')),
+      withWords(() => import('../features/sign-in/sign-in-page.tsx')),
       'SignInPage',
     ),
   }),
   createRoute({
     ...at('/register'),
     component: lazyRouteComponent(
-      loaded(() => import('../features/sign-in/register-page.tsx')),
+      withWords(() => import('../features/sign-in/register-page.tsx')),
       'RegisterPage',
     ),
   }),
   createRoute({
     ...at('/forgotten-password'),
     component: lazyRouteComponent(
-      loaded(() => import('../features/sign-in/forgotten-page.tsx')),
+      withWords(() => import('../features/sign-in/forgotten-page.tsx')),
       'ForgottenPage',
     ),
   }),
   createRoute({
     ...at('/new-password'),
     component: lazyRouteComponent(
-      loaded(() => import('../features/sign-in/new-password-page.tsx')),
+      withWords(() => import('../features/sign-in/new-password-page.tsx')),
       'NewPasswordPage',
     ),
   }),
   createRoute({
     ...at('/confirm-email'),
     component: lazyRouteComponent(
-      loaded(() => import('../features/sign-in/confirm-email-page.tsx')),
+      withWords(() => import('../features/sign-in/confirm-email-page.tsx')),
       'ConfirmEmailPage',
     ),
   }),
@@ -238,6 +239,11 @@ function loaded<T>(load: () => Promise<T>): () => Promise<T> {
         throw error;
       });
     });
+}
+
+/** The same with the words of the pages beyond the first, side by side. */
+function withWords<T>(load: () => Promise<T>): () => Promise<T> {
+  return loaded(async () => (await Promise.all([load(), loadPageStrings(preferredLanguage())]))[0]);
 }
 
 /** Fetches the file of the page that the address names, while it is still found out who asks. */

@@ -1,7 +1,8 @@
-// The catalogue in use. `useStrings().devices.title` is the text in the language chosen; `useLocale()`
-// what numbers and times are written by. A language other than English is loaded when it is chosen.
-import { createContext, useContext } from 'react';
-import type { Strings } from './catalogue.ts';
+// The catalogue in use. `useStrings().devices.title` is the text in the language chosen; `useLocale()` what numbers and times are
+// written by. Both know what the shell and the first pages say; pages beyond ask `usePageStrings()` or `usePageLocale()`, whose part
+// is a file of its own, so that the first page does not wait for it. A language other than English is loaded when it is chosen.
+import { createContext, use, useContext, useMemo } from 'react';
+import type { FirstStrings, PageStrings, Strings } from './catalogue.ts';
 import { en } from './en.ts';
 
 export const languages = {
@@ -18,8 +19,12 @@ export interface Locale {
   readonly language: Language;
   /** What numbers and times are written by, for Intl. */
   readonly tag: string;
-  readonly strings: Strings;
+  readonly strings: FirstStrings;
   readonly choose: (language: Language) => void;
+}
+
+export interface PageLocale extends Locale {
+  readonly strings: Strings;
 }
 
 /** Languages whose texts nobody has looked at yet who grew up with them; their names say so. */
@@ -46,7 +51,7 @@ export const LocaleContext = createContext<Locale>({
   choose: () => undefined,
 });
 
-export function useStrings(): Strings {
+export function useStrings(): FirstStrings {
   return useContext(LocaleContext).strings;
 }
 
@@ -54,8 +59,20 @@ export function useLocale(): Locale {
   return useContext(LocaleContext);
 }
 
+/** All strings; where those of pages are still on their way, whoever asks is drawn when they are there. */
+export function usePageStrings(): Strings {
+  const { language, strings } = useLocale();
+  const pages = loadedPages.get(language) ?? use(loadPageStrings(language));
+  return useMemo(() => ({ ...strings, ...pages }), [strings, pages]);
+}
+
+export function usePageLocale(): PageLocale {
+  const { strings: _, ...locale } = useLocale();
+  return { ...locale, strings: usePageStrings() };
+}
+
 /** Each in a file of its own, which is fetched when the language is chosen. */
-const catalogues: Readonly<Record<Language, () => Promise<Strings> | Strings>> = {
+const catalogues: Readonly<Record<Language, () => Promise<FirstStrings> | FirstStrings>> = {
   en: () => en,
   fr: async () => (await import('./fr.ts')).fr,
   es: async () => (await import('./es.ts')).es,
@@ -64,8 +81,33 @@ const catalogues: Readonly<Record<Language, () => Promise<Strings> | Strings>> =
   ar: async () => (await import('./ar.ts')).ar,
 };
 
-export async function loadStrings(language: Language): Promise<Strings> {
+export async function loadStrings(language: Language): Promise<FirstStrings> {
   return catalogues[language]();
+}
+
+const pageCatalogues: Readonly<Record<Language, () => Promise<PageStrings>>> = {
+  en: async () => (await import('./pages-en.ts')).enPages,
+  fr: async () => (await import('./pages-fr.ts')).frPages,
+  es: async () => (await import('./pages-es.ts')).esPages,
+  pt: async () => (await import('./pages-pt.ts')).ptPages,
+  sw: async () => (await import('./pages-sw.ts')).swPages,
+  ar: async () => (await import('./pages-ar.ts')).arPages,
+};
+
+const loadedPages = new Map<Language, PageStrings>();
+const loadingPages = new Map<Language, Promise<PageStrings>>();
+
+/** What the pages beyond the first say; where it cannot be had it is asked for anew the next time. */
+export function loadPageStrings(language: Language): Promise<PageStrings> {
+  const known = loadingPages.get(language);
+  if (known !== undefined) return known;
+  const loading = pageCatalogues[language]();
+  loadingPages.set(language, loading);
+  loading.then(
+    (pages) => loadedPages.set(language, pages),
+    () => loadingPages.delete(language),
+  );
+  return loading;
 }
 
 const languageKey = 'dundun.language';

@@ -1,18 +1,24 @@
 // Triggers garbage collection for large buffers that are no longer used: parsed bodies, transferred columns. To V8
 // each is a small object, so V8 alone collects them late, and the process grows by hundreds of megabytes. Code that
 // releases many of them reports it here; each thread counts its own.
-import { setFlagsFromString } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
 import { limits } from '../../config/limits.ts';
+
+const MIB = 1024 * 1024;
 
 /**
  * Released bytes after which a collection runs: about the memory of a few requests. Often enough that little garbage
  * waits, and rare enough that a collection finds few live objects to copy.
  */
-const collectBytes = 4 * 1024 * 1024;
-/** In threads other than the main one, every fourth collection is a major one, for buffers that survived minor ones. */
-const majorEvery = 4;
+const collectBytes = 4 * MIB;
+/**
+ * In threads other than the main one, a major collection follows when buffers take so many bytes more than after the last one:
+ * they have survived minor ones. Not every few collections: where all buffers are short-lived it frees nothing, and still
+ * goes through all objects.
+ */
+const survivingBytesMax = () => limits.threadOldMib * (MIB / 8);
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as (options: {
@@ -24,7 +30,8 @@ const restMs = 1_000;
 
 let resting: NodeJS.Timeout | undefined;
 let spentBytes = 0;
-let collections = 0;
+/** Bytes of buffers after the last major collection; NaN until the next one. */
+let survivingBytes = 0;
 
 /**
  * Must be called before anything else starts.
@@ -50,9 +57,17 @@ export function reportReleasedBytes(bytes: number): void {
   clearTimeout(resting);
   if (spentBytes < collectBytes) return;
   spentBytes = 0;
-  collections += 1;
   // Only minor collections on the main thread: a major one would go through all caches and hold up requests.
-  collect({ type: !isMainThread && collections % majorEvery === 0 ? 'major' : 'minor' });
+  const isMajor = !isMainThread && haveSurvived();
+  collect({ type: isMajor ? 'major' : 'minor' });
+  if (isMajor) survivingBytes = Number.NaN;
+}
+
+/** Whether minor collections have left many buffers. */
+function haveSurvived(): boolean {
+  const { external_memory: bytes } = getHeapStatistics();
+  survivingBytes = Number.isNaN(survivingBytes) ? bytes : Math.min(survivingBytes, bytes);
+  return bytes - survivingBytes > survivingBytesMax();
 }
 
 /** Called where memory is scarce: a major collection holds this thread up for some tens of milliseconds. */

@@ -45,6 +45,8 @@ export interface ClientConnection {
   readonly protocolLevel: number;
   /** Seconds; 0: none. */
   readonly keepAliveS: number;
+  /** Seconds for which a client of version 5 wants its session kept behind the connection; undefined: as long as may be. */
+  readonly sessionExpiryS: number | undefined;
   readonly will: ClientWill | undefined;
   /** Publishes received from the client. */
   readonly messagesIn: number;

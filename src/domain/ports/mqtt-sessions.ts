@@ -20,6 +20,8 @@ export interface StoredPacket {
   user?: UserKey | undefined;
   /** Whether a guest published it. */
   isOfGuest?: boolean | undefined;
+  /** The client that published the message. */
+  publisherId?: string | undefined;
   /** Levels of the topic that filters must name, because they are former ids; not stored. */
   exactLevels?: readonly number[] | undefined;
   /** The client id of a will. */
@@ -68,6 +70,8 @@ export interface RoutedMessage {
   readonly topic?: string | undefined;
   /** The publisher; needed for topics below `users/`, which only connections of the same user receive. */
   readonly user?: UserKey | undefined;
+  /** The client that published it: it is not kept for that by a filter that asks for no messages of its own client. */
+  readonly publisherId?: string | undefined;
   /** Levels of the topic that filters must name, because they are former ids. */
   readonly exactLevels?: readonly number[] | undefined;
 }
@@ -244,6 +248,11 @@ export interface MqttSessions {
   outgoingUpdate(client: PacketClient, packet: StoredPacket): Promise<void>;
   outgoingClearMessageId(client: PacketClient, packet: StoredPacket): Promise<void>;
   outgoingStream(client: PacketClient): AsyncIterable<unknown>;
+  /**
+   * Packet ids of the messages of QoS 2 that await PUBREL on the connection of a clean session, of which the caller takes and
+   * adds some, `limits.inflightMax` at most. Undefined for other sessions: theirs are stored.
+   */
+  incomingIds(client: PacketClient): Set<number> | undefined;
   incomingStorePacket(client: PacketClient, packet: StoredPacket): Promise<void>;
   incomingGetPacket(client: PacketClient, packet: StoredPacket): Promise<StoredPacket>;
   incomingDelPacket(client: PacketClient, packet: StoredPacket): Promise<void>;

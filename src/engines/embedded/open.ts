@@ -107,6 +107,7 @@ async function openOnce(folder: string, { clock = systemClock, log }: OpenOption
         const statements = queries.map((query) => toStatement(query.compile()));
         const changes = await writer.write(statements, options);
         if (options?.moves === true) search.sensorsMoved();
+        if (options?.loses !== undefined) search.sensorRemoved(options.loses);
         return changes;
       },
     };

@@ -13,6 +13,7 @@ import { PostgresCounts } from './coordination/postgres-counts.ts';
 import { readRefusalOf } from './database/database-error.ts';
 import { migrate } from './database/migrate.ts';
 import { PostgresDatabase } from './database/postgres-database.ts';
+import { assertMoved } from './move/database-target.ts';
 import { postgresRegistry } from './registry/postgres-registry.ts';
 import { RegistryWriter } from './registry/registry-writer.ts';
 import { Searches } from './registry/searches.ts';
@@ -45,6 +46,7 @@ export async function openGround(url: string, { clock, log, ids = randomIds }: O
   const database = new PostgresDatabase(url, { log });
   try {
     await migrate(url);
+    await assertMoved(database);
     const membership = await Membership.join(database, id, log);
     const writer = new RegistryWriter({ database, writer: id, isMember: true });
     const searches = new Searches(database);

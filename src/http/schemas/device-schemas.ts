@@ -193,6 +193,8 @@ export type DeviceBody = Static<typeof DeviceBody>;
 export type SensorBody = Static<typeof SensorBody>;
 export type ActuatorBody = Static<typeof ActuatorBody>;
 
+const usualInterval = (description: string) => Type.Optional(Type.Integer({ description, examples: [600] }));
+
 const lastValue = (role: string) => Type.Optional(Type.Object(datapointFields, { ...datapointWords, 'x-role': role }));
 
 export const SensorSchema = Type.Object(
@@ -204,6 +206,9 @@ export const SensorSchema = Type.Object(
     value: lastValue('Another name for `last_value`.'),
     newest_value: lastValue(
       'The datapoint that was measured last, by `timestamp`, or when it was received where it has none. There only where it is another than the one pushed last, which then is not what the sensor shows now: older values were sent late. Datapoints in the future do not count. A list of many such sensors has it for the first of them.',
+    ),
+    usual_interval: usualInterval(
+      'Seconds between two receptions, usually: after several times as long without one the sensor is silent. Absent until it has been heard often enough, and for callers without the right to view values.',
     ),
   },
   { title: 'Sensor', description: 'A sensor of a device.' },
@@ -248,15 +253,11 @@ export const DevicePositionSchema = Type.Object(
     longitude: Type.Number({ description: 'Degrees east (WGS 84), to six decimals.', examples: [-16.49] }),
     heard: Type.Optional(
       timestamp(
-        'When the last value of one of its sensors was measured, or received where it is dated later than that, UTC. Absent where there is none, or where you may not view the values.',
+        'When a datapoint of one of its sensors was last received, UTC; `last_heard` filters by the same. Absent where there is none, or where you may not view the values.',
       ),
     ),
-    usual_interval: Type.Optional(
-      Type.Integer({
-        description:
-          'Seconds between two receptions, usually, of the sensor of it that is heard least often. Absent where none has a habit that is known yet, or where you may not view the values.',
-        examples: [600],
-      }),
+    usual_interval: usualInterval(
+      'Seconds between two receptions, usually, of the sensor of it that is heard least often. Absent where none has a habit that is known yet, or where you may not view the values.',
     ),
   },
   { title: 'DevicePosition', description: 'Where a device is, and when it was last heard.' },

@@ -71,7 +71,7 @@ const refusalWords: Readonly<Record<ClientRefusal, string>> = {
   quota: 'Publishes beyond a quota.',
   conflict: 'Publishes that the present state does not allow.',
   topic: 'Publishes on a topic that nothing belongs to, or that the user may not publish on.',
-  subscription: 'Filters that were not granted (SUBACK 128).',
+  subscription: 'Filters that were not granted (SUBACK 128; of MQTT 5: 0x97).',
   queue_full: 'Messages that were not kept for the session, because it or the quota of its owner was full.',
 };
 
@@ -132,6 +132,14 @@ export const MqttClientSchema = Type.Object(
         minimum: 0,
         description: 'The keep-alive of the client, in seconds; 0: none; absent while it is away.',
         examples: [60],
+      }),
+    ),
+    session_expiry: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'Seconds for which a client of MQTT 5 wants its session kept when it goes (Session Expiry Interval, 3.1.2.11.2); absent while it is away, of older versions, and where the session is kept as long as the service keeps any.',
+        examples: [3600],
       }),
     ),
     clean_session: Type.Boolean({

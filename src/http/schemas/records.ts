@@ -106,6 +106,7 @@ export function toSensorRecord(sensor: Sensor, scopes: ScopeSet, last: LastDatap
   const point = isReadable ? last.pushed.get(sensor.key) : undefined;
   const measured = isReadable ? last.measured.get(sensor.key) : undefined;
   const lastValue = point && toDatapointRecord(point);
+  const usualMs = isReadable ? last.usualMs.get(sensor.key) : undefined;
   return {
     id: sensor.id,
     name: sensor.name,
@@ -118,7 +119,13 @@ export function toSensorRecord(sensor: Sensor, scopes: ScopeSet, last: LastDatap
     last_value: lastValue,
     value: lastValue,
     newest_value: measured && toDatapointRecord(measured),
+    usual_interval: usualMs === undefined ? undefined : toSeconds(usualMs),
   };
+}
+
+/** As a record says an interval: whole seconds, at least one. */
+export function toSeconds(ms: number): number {
+  return Math.max(1, Math.round(ms / 1000));
 }
 
 /** The order of keys must not change: some microcontrollers parse the answer by position. */

@@ -1,5 +1,4 @@
 // Alarms (contract: `GET /api/v2/alarms`): what is wrong now and was, for whoever may see it, and what people do about it.
-import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { formatTimestamp } from '../../base/time/timestamp.ts';
@@ -10,7 +9,8 @@ import type { AlarmEvent } from '../../domain/alarms/alarm-stream.ts';
 import type { AlarmPage } from '../../domain/alarms/alarms.ts';
 import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
-import { nothing, unlessStalled } from '../lists/row-streams.ts';
+import { nothing } from '../lists/row-streams.ts';
+import { sendEvents } from '../lists/sent-events.ts';
 import {
   AcknowledgementBody,
   AlarmKindSchema,
@@ -22,7 +22,7 @@ import {
 import { DeviceIdSchema, DeviceParams } from '../schemas/device-schemas.ts';
 import { GatewayIdSchema } from '../schemas/gateway-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
-import { encodeEvents, eventTexts, setEventHeaders } from '../server/event-streams.ts';
+import { setEventHeaders } from '../server/event-streams.ts';
 import { answerDone } from '../server/preference.ts';
 import { overload, pageOf, recordPage, refusals, type TypedApp, tooManyStreams, writes } from '../server/routes.ts';
 import type { Services } from '../services.ts';
@@ -234,22 +234,7 @@ function registerStream(app: TypedApp, { alarmStreams }: Services): void {
         return reply.send(nothing() as never);
       }
       const stream = await alarmStreams.open({ actorNow, last: lastHad(request) });
-      const leave = () => stream.leave();
-      const { socket } = request.raw;
-      // A client that closes its half has usually closed both.
-      socket.once('end', leave);
-      reply.raw.once('close', () => {
-        socket.off('end', leave);
-        leave();
-      });
-      if (reply.raw.destroyed || socket.readableEnded) leave();
-      const options = { stallMs: limits.liveStallMs, reservation: undefined };
-      const chunks = unlessStalled(
-        encodeEvents(request as never, reply as never, eventTexts(stream.events(), eventText)),
-        reply as never,
-        options,
-      );
-      return reply.send(Readable.from(chunks, { objectMode: false }) as never);
+      return sendEvents(request as never, reply as never, { stream, textOf: eventText }) as never;
     },
   );
 }

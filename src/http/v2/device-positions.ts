@@ -2,13 +2,13 @@
 // answer. Devices are read in steps, as in their list; when one was last heard is for those who may view its values.
 import { Type } from 'typebox';
 import { limits } from '../../config/limits.ts';
-import type { Datapoint } from '../../domain/datapoints/datapoint.ts';
 import type { LastDatapoints } from '../../domain/datapoints/history/last-values.ts';
 import type { Device } from '../../domain/devices/device.ts';
 import { scope } from '../../domain/scopes.ts';
 import { sendRecords } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
 import { DevicePositionSchema } from '../schemas/device-schemas.ts';
+import { toSeconds } from '../schemas/records.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import { offsetParameter, pageOf, refusals, type TypedApp } from '../server/routes.ts';
 import type { Services } from '../services.ts';
@@ -17,7 +17,7 @@ import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 /** On earth: what a device has sent as its location may be anything. */
 const onEarth = 'location.latitude>=-90;location.latitude<=90;location.longitude>=-180;location.longitude<=180';
 
-export function registerDevicePositions(app: TypedApp, { devices, lastValues, sensorHabits }: Services): void {
+export function registerDevicePositions(app: TypedApp, { devices, lastValues }: Services): void {
   app.get(
     '/device_positions',
     {
@@ -69,8 +69,9 @@ export function registerDevicePositions(app: TypedApp, { devices, lastValues, se
       const records = async function* () {
         for await (const step of page.steps) {
           const readable = step.filter((device) => (devices.scopesOf(request.actor, device) & scope.dataView) !== 0);
-          const last = await lastValues.of(request.actor, readable);
-          yield step.flatMap((device) => toPosition(device, last, sensorHabits));
+          const sensors = readable.flatMap((device) => [...device.sensors.values()]);
+          const last = await lastValues.ofSensors(request.actor, sensors, { readsMax: 0 });
+          yield step.flatMap((device) => toPosition(device, last));
         }
       };
       return (await sendRecords(request, reply as never, records())) as never;
@@ -78,14 +79,14 @@ export function registerDevicePositions(app: TypedApp, { devices, lastValues, se
   );
 }
 
-function toPosition(device: Device, last: LastDatapoints, habits: Services['sensorHabits']) {
+function toPosition(device: Device, { pushed, usualMs }: LastDatapoints) {
   const { id, name, location } = device;
   const { latitude, longitude } = (location ?? {}) as { readonly latitude?: unknown; readonly longitude?: unknown };
   if (typeof latitude !== 'number' || typeof longitude !== 'number') return [];
-  const heard = [...device.sensors.values()].map(({ key }) => key).filter((key) => last.pushed.has(key));
-  const heardMs = Math.max(...heard.map((key) => heardAt(last.measured.get(key) ?? last.pushed.get(key))));
+  const keys = [...device.sensors.values()].map(({ key }) => key);
+  const heardMs = Math.max(...keys.flatMap((key) => pushed.get(key)?.receivedMs ?? []));
   // A device is late when all of its sensors are.
-  const usualMs = Math.max(...heard.filter((key) => habits.isKnown(key)).map((key) => habits.usualMs(key) ?? 0));
+  const slowestMs = Math.max(...keys.flatMap((key) => usualMs.get(key) ?? []));
   return [
     {
       id,
@@ -93,15 +94,9 @@ function toPosition(device: Device, last: LastDatapoints, habits: Services['sens
       latitude: toDecimetre(latitude),
       longitude: toDecimetre(longitude),
       ...(Number.isFinite(heardMs) ? { heard: new Date(heardMs).toISOString() } : {}),
-      ...(usualMs > 0 ? { usual_interval: Math.max(1, Math.round(usualMs / 1000)) } : {}),
+      ...(slowestMs > 0 ? { usual_interval: toSeconds(slowestMs) } : {}),
     },
   ];
-}
-
-/** One that is dated later than it was received was not measured then. */
-function heardAt(point: Datapoint | undefined): number {
-  if (point === undefined) return Number.NEGATIVE_INFINITY;
-  return Math.min(point.timestampMs ?? point.receivedMs, point.receivedMs);
 }
 
 /** Six decimals are a tenth of a metre; more would be most of the answer. */

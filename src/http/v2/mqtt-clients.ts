@@ -130,13 +130,21 @@ function toMqttClientRecord(client: SeenMqttClient): object {
   };
 }
 
-function connectionFields({ sinceMs, address, protocolLevel, transport, keepAliveS }: ClientConnection): object {
+function connectionFields({
+  sinceMs,
+  address,
+  protocolLevel,
+  transport,
+  keepAliveS,
+  sessionExpiryS,
+}: ClientConnection): object {
   return {
     connected_since: timeOf(sinceMs),
     ...(address === '' ? {} : { address }),
     protocol: protocolNames[protocolLevel],
     transport,
     keep_alive: keepAliveS,
+    session_expiry: sessionExpiryS,
   };
 }
 

@@ -215,11 +215,22 @@ export class Forwarding {
   /** How the session may have the message by its filters and rights now. */
   matchOf(session: ClientSession, message: Delivered): Match | undefined {
     const { access } = this.#parts;
-    const { topic, shared } = message;
-    if (shared === undefined)
-      return access.matchOf(session, topic, { isOwn: message.publisherId === session.clientId });
+    const { topic, shared, settledQos, wasSent = false } = message;
     // The filter of a group is chosen already; the right is judged as it is now.
-    return access.mayRead(session, topic) ? { qos: message.qos, retainAsPublished: true, identifiers: [] } : undefined;
+    if (shared !== undefined)
+      return access.mayRead(session, topic)
+        ? { qos: message.qos, retainAsPublished: true, identifiers: [] }
+        : undefined;
+    const match = access.matchOf(session, topic, { isOwn: message.publisherId === session.clientId });
+    if (settledQos === undefined) return match;
+    if (match !== undefined) return { ...match, qos: settledQos };
+    const isDue = wasSent && access.mayRead(session, topic);
+    return isDue ? { qos: settledQos, retainAsPublished: false, identifiers: [] } : undefined;
+  }
+
+  /** Whether the session may have messages on the topic now, whatever its filters. */
+  mayHave(session: ClientSession, topic: string): boolean {
+    return this.#parts.sessions.isOpen(session) && this.#parts.access.mayRead(session, topic);
   }
 
   /** The replay has ended: sends the held messages. */

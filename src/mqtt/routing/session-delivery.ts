@@ -65,10 +65,13 @@ export class SessionDelivery {
    */
   async deliverRetained(session: ClientSession, message: Delivered, origin: StoredPacket): Promise<void> {
     const { client, clientId } = session;
-    const granted = client.clean ? undefined : this.#parts.forwarding.matchOf(session, message);
+    const granted = this.#parts.forwarding.matchOf(session, message);
     const qos = Math.min(message.qos, granted?.qos ?? 0);
+    // One by one, as it acknowledges: all at once would be more than may wait for it.
+    if (qos > 0 && session.retainedAwaited === 0) await client.v5?.window.opened();
+    if (client.closed) return;
     let kept: Delivered = message;
-    if (qos > 0) {
+    if (qos > 0 && !client.clean) {
       const packet = { ...origin, givenRetained: true };
       await this.#parts.messages.enqueue({ clientId, qos }, packet);
       kept = { ...message, brokerId: packet.brokerId, brokerCounter: packet.brokerCounter };
@@ -97,10 +100,11 @@ export class SessionDelivery {
   async #replayMessage(client: Client, packet: Sent): Promise<void> {
     await roomFor(client, packet.qos);
     if (client.closed) return;
-    const wasSent = packet.messageId !== undefined;
     if (packet.messageId === undefined) packet.messageId = client.takeId();
     else client.noteId(packet.messageId);
     await this.#parts.messages.update(client, packet);
+    // It may have waited for long: the device has to be in memory for its right to be judged.
+    if (packet.topic !== undefined) await this.#parts.messages.load(packet.topic);
     const session = this.#parts.sessions.of(client);
     const forwarded = session && this.#parts.forwarding.judge(session, packet);
     const match = typeof forwarded === 'string' ? undefined : forwarded;
@@ -109,7 +113,8 @@ export class SessionDelivery {
     const isSent = match !== undefined && (await this.#write(client, packet, match));
     if (isSent) return;
     // Of a group, somebody else gets what this member never had.
-    if (packet.ofGroup !== undefined && !wasSent) this.#parts.shared().passOnStored(client.id, packet.ofGroup, packet);
+    if (packet.ofGroup !== undefined && packet.wasSent !== true)
+      await this.#parts.shared().passOnStored(client.id, packet.ofGroup, packet);
     await this.#parts.messages.clear(client, packet);
   }
 
@@ -145,10 +150,29 @@ export class SessionDelivery {
       held !== undefined &&
       v5.window.run(held.bytes, () => {
         this.#parts.owed.release(held);
-        void this.#sendNow(client, message, match);
+        void this.#sendWaited(session, message, match);
       });
     ended();
     if (!mayWait) this.#parts.forwarding.cut(session);
+  }
+
+  /** Sends a message that has waited, unless the session may not have it any more. */
+  async #sendWaited(session: ClientSession, message: Delivered, match: Match): Promise<void> {
+    const { client } = session;
+    try {
+      if (await this.#mayStillHave(session, message)) return await this.#sendNow(client, message, match);
+      client.v5?.window.giveBack();
+      this.#forget(client, message);
+      this.#refused(message);
+    } catch (error) {
+      client.fail(error as Error);
+    }
+  }
+
+  /** Its right is judged as it is now; the device may have left the memory meanwhile. */
+  async #mayStillHave(session: ClientSession, { topic }: Delivered): Promise<boolean> {
+    const { forwarding, messages } = this.#parts;
+    return forwarding.mayHave(session, topic) || ((await messages.load(topic)) && forwarding.mayHave(session, topic));
   }
 
   async #sendNow(client: Client, message: Delivered, match: Match): Promise<void> {
@@ -215,6 +239,7 @@ function sentOf(stored: StoredPacket, session: ClientSession | undefined): Sent 
   return {
     ...packet,
     ...{ payload, retain: givenRetained === true, isNew: false },
+    ...{ settledQos: packet.qos, wasSent: packet.messageId !== undefined },
     ...(ofGroup === undefined ? {} : { ofGroup, ...ofMember(session, ofGroup, packet.publishedRetain === true) }),
     ...(properties === undefined ? {} : { properties: bufferOf(properties) }),
   };

@@ -2,6 +2,7 @@
 import type { Caller } from '../../domain/callers/caller.ts';
 import type { StoredPacket } from '../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../domain/users/user.ts';
+import type { Qos } from '../protocol/packet-types.ts';
 import type { LiveFilter } from './live-filter.ts';
 import type { RoutedMessage } from './routed-message.ts';
 
@@ -40,6 +41,8 @@ export interface Owed {
 export interface SharedDelivery {
   readonly member: Member;
   readonly message: RoutedMessage;
+  /** In which it has it: at most that of its filter. */
+  readonly qos: Qos;
   /** The packet id under which it was sent. */
   messageId: number | undefined;
   /** The memory that it takes. */
@@ -50,4 +53,28 @@ export interface SharedDelivery {
   isStoring: boolean;
   /** Who did not take the message: it does not come back to them. */
   readonly passedOver: Set<Member>;
+}
+
+/** A group that has members. */
+export interface KnownGroup {
+  readonly group: SharedGroup;
+  /** The user; of guests, the address. */
+  readonly owner: string;
+  readonly user: UserKey;
+  /** By client id. */
+  readonly members: Map<string, Member>;
+}
+
+const prefix = '$share/';
+
+/** The name of the group and the filter; undefined where the filter is not shared. */
+export function sharedPartsOf(text: string): { readonly name: string; readonly filter: string } | undefined {
+  if (!text.startsWith(prefix)) return undefined;
+  const end = text.indexOf('/', prefix.length);
+  return end < 0 ? undefined : { name: text.slice(prefix.length, end), filter: text.slice(end + 1) };
+}
+
+/** Whether messages may be sent to the member now. */
+export function isConnected({ live }: Member): boolean {
+  return live?.client.connackSent === true && !live.client.closed;
 }

@@ -8,13 +8,21 @@ import type { UserKey } from '../../domain/users/user.ts';
 import type { Access } from '../access.ts';
 import type { Client } from '../session/client.ts';
 import type { ClientSession, QoS, Sessions } from '../sessions.ts';
-import type { Delivered } from './delivered.ts';
+import type { Delivered, StoredMessage } from './delivered.ts';
 import type { LongerWay } from './forwarding.ts';
 import type { LiveFilter } from './live-filter.ts';
 import type { OwedBytes } from './owed-bytes.ts';
 import { RoutedMessage } from './routed-message.ts';
-import { type Member, type SharedDelivery, SharedGroup } from './shared-delivery.ts';
+import {
+  isConnected,
+  type KnownGroup,
+  type Member,
+  type SharedDelivery,
+  SharedGroup,
+  sharedPartsOf,
+} from './shared-delivery.ts';
 import { SharedGroups } from './shared-groups.ts';
+import { UserVerdicts } from './user-verdicts.ts';
 
 export interface SharedSubscriptionsParts {
   readonly sessions: Sessions;
@@ -30,32 +38,8 @@ export interface SharedSubscriptionsParts {
   readonly tree: { addGroup(group: SharedGroup): void; removeGroup(group: SharedGroup): void };
 }
 
-/** A message as a stored session has it. */
-type StoredMessage = Pick<
-  Delivered,
-  'topic' | 'payload' | 'qos' | 'publishedRetain' | 'properties' | 'expiresMs' | 'publisherId'
-> & { readonly device?: number; readonly part?: number };
-
-/** A group that has members. */
-interface KnownGroup {
-  readonly group: SharedGroup;
-  /** The user; of guests, the address. */
-  readonly owner: string;
-  /** By client id. */
-  readonly members: Map<string, Member>;
-}
-
 /** The part of all groups that guests may have, as of filters (live-filters.ts). */
 const guestShare = 0.75;
-
-const prefix = '$share/';
-
-/** The name of the group and the filter; undefined where the filter is not shared. */
-export function sharedPartsOf(text: string): { readonly name: string; readonly filter: string } | undefined {
-  if (!text.startsWith(prefix)) return undefined;
-  const end = text.indexOf('/', prefix.length);
-  return end < 0 ? undefined : { name: text.slice(prefix.length, end), filter: text.slice(end + 1) };
-}
 
 export class SharedSubscriptions {
   readonly #parts: SharedSubscriptionsParts;
@@ -70,9 +54,11 @@ export class SharedSubscriptions {
   readonly #deliveries = new Map<Member, Map<RoutedMessage, SharedDelivery>>();
   /** What connections were sent, by packet id. */
   readonly #sent = new WeakMap<Client, Map<number, SharedDelivery>>();
+  readonly #verdicts: UserVerdicts;
 
   constructor(parts: SharedSubscriptionsParts) {
     this.#parts = parts;
+    this.#verdicts = new UserVerdicts(parts.access);
   }
 
   /** Takes up the members whose sessions were stored. Of guests it is not known any more who shares a group with whom. */
@@ -127,11 +113,9 @@ export class SharedSubscriptions {
    * Hands a message to one member of a group. @returns what resolves when it is stored for that; undefined: it has not to be.
    */
   give(group: SharedGroup, message: RoutedMessage): Promise<void> | undefined {
-    const mayGet = (member: Member) => this.#mayGet(member, message);
-    const { key } = group;
-    const member =
-      this.#groups.give(key, message, message.qos, (one) => isConnected(one) && mayGet(one)) ??
-      (message.qos > 0 ? this.#groups.give(key, message, message.qos, mayGet) : undefined);
+    const user = this.#byKey.get(group.key)?.user;
+    if (user === undefined || !this.#verdicts.isFor(user, message)) return undefined;
+    const member = this.#choose(group, message, (one) => this.#mayGet(one, message));
     return member && this.#hand(member, message);
   }
 
@@ -139,7 +123,8 @@ export class SharedSubscriptions {
   sent(client: Client, delivery: SharedDelivery, messageId: number): void {
     const { member, message } = delivery;
     delivery.messageId = messageId;
-    this.#groups.sent(member.group.key, member, message);
+    // With QoS 1 another may have it still, whatever its publisher's QoS.
+    if (delivery.qos === 2) this.#groups.sent(member.group.key, member, message);
     const sent = this.#sent.get(client) ?? new Map<number, SharedDelivery>();
     sent.set(messageId, delivery);
     this.#sent.set(client, sent);
@@ -159,11 +144,15 @@ export class SharedSubscriptions {
     // Otherwise somebody else has it already.
     if (!this.#isTheirs(delivery)) return;
     this.#settle(delivery);
-    this.#passOn(delivery.member, delivery.message, delivery.passedOver);
+    this.#passOn(delivery.member, delivery.message, delivery.passedOver)?.catch(() => {});
   }
 
-  /** A message that was stored for a member, which may not have it any more: somebody else gets it, who is connected. */
-  passOnStored(clientId: string, text: string, stored: StoredMessage): void {
+  /**
+   * A message that was stored for a member, which may not have it any more: somebody else gets it. @returns what resolves when they
+   * have it, and it is not to be stored for this member any more.
+   * @throws Refusal when it could not be stored for them.
+   */
+  async passOnStored(clientId: string, text: string, stored: StoredMessage): Promise<void> {
     for (const member of this.#ofClients.get(clientId) ?? []) {
       if (member.text !== text) continue;
       const { topic, payload, qos, publishedRetain = false, properties, expiresMs, publisherId } = stored;
@@ -171,8 +160,7 @@ export class SharedSubscriptions {
       const of = { ...(device === undefined ? {} : { device }), ...(part === undefined ? {} : { part }) };
       const said = { properties, expiresMs, publisherId, ...of };
       const message = new RoutedMessage({ topic, payload, qos, retain: publishedRetain, ...said });
-      this.#passOn(member, message, new Set());
-      return;
+      return this.#passOn(member, message, new Set());
     }
   }
 
@@ -185,12 +173,23 @@ export class SharedSubscriptions {
     return this.#deliveries.get(delivery.member)?.get(delivery.message) === delivery;
   }
 
-  /** Each member is asked once: none may take it, as where it is larger than any of them takes. */
-  #passOn(from: Member, message: RoutedMessage, passedOver: Set<Member>): void {
+  /**
+   * Gives the message to another, connected ones first. Each member is asked once: none may take it, as where it is larger than any
+   * of them takes. @returns what resolves when somebody has it; undefined: nobody.
+   */
+  #passOn(from: Member, message: RoutedMessage, passedOver: Set<Member>): Promise<void> | undefined {
     passedOver.add(from);
-    const others = (other: Member) => !passedOver.has(other) && isConnected(other) && this.#mayGet(other, message);
-    const next = this.#groups.give(from.group.key, message, message.qos, others);
-    if (next !== undefined) this.#hand(next, message, passedOver)?.catch(() => {});
+    const others = (other: Member) => !passedOver.has(other) && this.#mayGet(other, message);
+    const next = this.#choose(from.group, message, others);
+    return next && Promise.resolve(this.#hand(next, message, passedOver));
+  }
+
+  /** Connected members first; what they do not have is kept for one that is away. */
+  #choose({ key }: SharedGroup, message: RoutedMessage, mayGet: (member: Member) => boolean): Member | undefined {
+    return (
+      this.#groups.give(key, message, message.qos, (one) => isConnected(one) && mayGet(one)) ??
+      (message.qos > 0 ? this.#groups.give(key, message, message.qos, mayGet) : undefined)
+    );
   }
 
   #settle({ member, message }: Pick<SharedDelivery, 'member' | 'message'>): void {
@@ -218,7 +217,7 @@ export class SharedSubscriptions {
     const session = live && this.#parts.sessions.known(live.client);
     const owed = session && this.#parts.owed.ofMessage(session, message);
     const delivery: SharedDelivery = {
-      ...{ member, message, passedOver, owed },
+      ...{ member, message, qos, passedOver, owed },
       ...{ messageId: undefined, stored: undefined, isStoring: false },
     };
     const theirs = this.#deliveries.get(member) ?? new Map<RoutedMessage, SharedDelivery>();
@@ -319,7 +318,7 @@ export class SharedSubscriptions {
     if (ofClient === undefined) this.#ofClients.set(clientId, new Set([member]));
     else ofClient.add(member);
     if (known === undefined) {
-      this.#byKey.set(key, { group, owner, members: new Map([[clientId, member]]) });
+      this.#byKey.set(key, { group, owner, user, members: new Map([[clientId, member]]) });
       this.#shares.count(owner, 1);
       if (isGuest) this.#ofGuests.count(owner, 1);
       this.#parts.tree.addGroup(group);
@@ -344,11 +343,25 @@ export class SharedSubscriptions {
       if (member.isGuest) this.#ofGuests.release(known.owner, 1);
       this.#parts.tree.removeGroup(group);
     }
-    this.#move(
-      member,
-      this.#groups.leave(group.key, member, (other) => isConnected(other)),
-    );
+    const moved = this.#groups.leave(group.key, member, (other) => isConnected(other));
+    this.#move(member, moved);
+    for (const { message, to } of moved) if (to === undefined) this.#leaveToAway(member, message);
     for (const message of [...(this.#deliveries.get(member)?.keys() ?? [])]) this.#drop(member, message);
+  }
+
+  /** Nobody who is connected may have what a member had that has left: it is kept for one that is away. */
+  #leaveToAway(from: Member, message: RoutedMessage): void {
+    const delivery = this.#deliveries.get(from)?.get(message);
+    const kept = this.#passOn(from, message, delivery?.passedOver ?? new Set());
+    if (delivery !== undefined) this.#forgetBehind(delivery, kept);
+  }
+
+  /** What is stored for the former member stays until somebody else has the message. */
+  #forgetBehind(delivery: SharedDelivery, taken: Promise<void> | undefined): void {
+    taken?.then(
+      () => this.#forget(delivery),
+      () => {},
+    );
   }
 
   /** Hands on what was moved from a member. */
@@ -356,13 +369,15 @@ export class SharedSubscriptions {
     for (const { message, to } of moved) {
       if (to === undefined) continue;
       const delivery = this.#drop(from, message);
-      if (delivery !== undefined) this.#forget(delivery);
       const passedOver = delivery?.passedOver ?? new Set<Member>();
-      if (this.#mayGet(to, message)) this.#hand(to, message, passedOver)?.catch(() => {});
+      let taken: Promise<void> | undefined;
+      if (this.#mayGet(to, message)) taken = Promise.resolve(this.#hand(to, message, passedOver));
       else {
         this.#settle({ member: to, message });
-        this.#passOn(to, message, passedOver);
+        taken = this.#passOn(to, message, passedOver);
       }
+      if (delivery === undefined) taken?.catch(() => {});
+      else this.#forgetBehind(delivery, taken);
     }
   }
 
@@ -375,10 +390,6 @@ export class SharedSubscriptions {
     const owner = actor.guest ? actor.caller.key : `${actor.key}`;
     return this.#byKey.get(`${owner}\0${parts.name}\0${parts.filter}`)?.members.get(live.client.id);
   }
-}
-
-function isConnected({ live }: Member): boolean {
-  return live?.client.connackSent === true && !live.client.closed;
 }
 
 function nothing(): void {}

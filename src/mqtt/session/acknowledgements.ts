@@ -6,6 +6,7 @@ import { packetTypes } from '../protocol/packet-types.ts';
 import { reasonCodes } from '../protocol/reason-codes.ts';
 import type { SharedSubscriptions } from '../routing/shared-subscriptions.ts';
 import type { Client } from './client.ts';
+import { acknowledgements } from './publish-group.ts';
 
 /** Codes from here on say that something failed. */
 const firstFailure = 0x80;
@@ -14,7 +15,7 @@ export interface AcknowledgementsParts {
   readonly shared: Pick<SharedSubscriptions, 'acknowledged'>;
   readonly stored: Pick<
     MqttSessions,
-    'outgoingUpdate' | 'outgoingClearMessageId' | 'incomingGetPacket' | 'incomingDelPacket'
+    'outgoingUpdate' | 'outgoingClearMessageId' | 'incomingIds' | 'incomingGetPacket' | 'incomingDelPacket'
   >;
 }
 
@@ -42,7 +43,40 @@ export class Acknowledgements {
 
   /** PUBREL: the client will not repeat the message. */
   released(client: Client, messageId: number): void {
-    client.handling(this.#complete(client, messageId));
+    const ids = this.#parts.stored.incomingIds(client);
+    if (ids === undefined) client.handling(this.#complete(client, messageId));
+    else if (this.#take(client, ids, messageId)) this.#send(client, pubcompOf(client, messageId, true));
+    else this.#send(client, pubcompOf(client, messageId, false));
+  }
+
+  /**
+   * PUBRELs of the usual form that begin at `at`, of a clean session, whose messages are known. Answered in one write.
+   * @returns where they end.
+   */
+  releasedTogether(client: Client, bytes: Buffer, at: number): { readonly end: number; readonly count: number } {
+    const known = this.#parts.stored.incomingIds(client);
+    const ids: number[] = [];
+    let end = at;
+    while (known !== undefined && isUsualRelease(bytes, end)) {
+      const id = bytes.readUInt16BE(end + 2);
+      if (!this.#take(client, known, id)) break;
+      ids.push(id);
+      end += releaseBytes;
+    }
+    if (ids.length > 0) this.#send(client, acknowledgements(packetTypes.pubcomp, ids, ids.length));
+    return { end, count: ids.length };
+  }
+
+  #take(client: Client, ids: Set<number>, messageId: number): boolean {
+    if (!ids.delete(messageId)) return false;
+    client.answered(1);
+    return true;
+  }
+
+  /** The client is not read on while it does not take its answers. */
+  #send(client: Client, bytes: Buffer): void {
+    const written = client.send(bytes);
+    if (written !== undefined) client.handling(written);
   }
 
   async #release(client: Client, messageId: number): Promise<void> {
@@ -61,7 +95,20 @@ export class Acknowledgements {
     // Where it cannot be removed it is known on, and a repeat is recognised on; the answer is owed nevertheless.
     if (isKnown) await stored.incomingDelPacket(client, { messageId }).catch(() => {});
     if (isKnown) client.answered(1);
-    const code = isKnown ? reasonCodes.success : reasonCodes.packetIdentifierNotFound;
-    await client.send(acknowledgement(packetTypes.pubcomp, messageId, client.version, code));
+    await client.send(pubcompOf(client, messageId, isKnown));
   }
+}
+
+/** [3.7.2.1] */
+function pubcompOf({ version }: Client, messageId: number, isKnown: boolean): Buffer {
+  const code = isKnown ? reasonCodes.success : reasonCodes.packetIdentifierNotFound;
+  return acknowledgement(packetTypes.pubcomp, messageId, version, code);
+}
+
+/** A PUBREL without reason code, which is whole, has its flags [MQTT-3.6.1-1] and a packet id, is no longer. */
+const releaseBytes = 4;
+const releaseHeader = 0x62;
+
+function isUsualRelease(bytes: Buffer, at: number): boolean {
+  return at + releaseBytes <= bytes.length && bytes[at] === releaseHeader && bytes[at + 1] === 2;
 }

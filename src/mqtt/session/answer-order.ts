@@ -10,10 +10,12 @@ export interface AnswerPlace {
 }
 
 interface Place extends AnswerPlace {
-  readonly messageId: number | undefined;
+  readonly messageIds: Iterable<number>;
   write: (() => void) | undefined;
   hasEnded: boolean;
 }
+
+const none: readonly number[] = [];
 
 /**
  * The places of one kind of answer on one connection, in order. As many as publishes are under way, which the reader of
@@ -22,11 +24,14 @@ interface Place extends AnswerPlace {
 class AnswerQueue {
   #places: Place[] = [];
   #isWriting = false;
+  /** How many places wait for each packet id. */
+  readonly #waiting = new Map<number, number>();
 
-  /** Takes the next place. `messageId`: of a PUBLISH that may be repeated while it waits. */
-  open(messageId?: number): AnswerPlace {
+  /** Takes the next place. `messageIds`: of PUBLISHes that may be repeated while they wait; not to change until it ends. */
+  open(messageIds: Iterable<number> = none): AnswerPlace {
+    for (const id of messageIds) this.#waiting.set(id, (this.#waiting.get(id) ?? 0) + 1);
     const place: Place = {
-      messageId,
+      messageIds,
       write: undefined,
       hasEnded: false,
       end: (write) => {
@@ -39,9 +44,14 @@ class AnswerQueue {
     return place;
   }
 
+  /** How many packet ids wait for their answers. */
+  get waitingIds(): number {
+    return this.#waiting.size;
+  }
+
   /** Whether a PUBLISH of this id waits for its answer. */
   has(messageId: number | undefined): boolean {
-    return this.#places.some((place) => place.messageId === messageId);
+    return messageId !== undefined && this.#waiting.has(messageId);
   }
 
   /** Resolves when it is the turn of this place. */
@@ -51,7 +61,7 @@ class AnswerQueue {
     const before = this.#places[index - 1] as Place;
     return new Promise((resolve) => {
       // A place of its own right before, which ends when all before it have been answered.
-      const turn: Place = { messageId: undefined, write: resolve, hasEnded: true, end: () => {} };
+      const turn: Place = { messageIds: none, write: resolve, hasEnded: true, end: () => {} };
       this.#places.splice(this.#places.indexOf(before) + 1, 0, turn);
     });
   }
@@ -62,8 +72,14 @@ class AnswerQueue {
     this.#isWriting = true;
     let count = 0;
     for (; this.#places[count]?.hasEnded === true; count++) this.#places[count]?.write?.();
-    this.#places.splice(0, count);
+    for (const { messageIds } of this.#places.splice(0, count)) for (const id of messageIds) this.#answered(id);
     this.#isWriting = false;
+  }
+
+  #answered(id: number): void {
+    const places = this.#waiting.get(id) ?? 0;
+    if (places > 1) this.#waiting.set(id, places - 1);
+    else this.#waiting.delete(id);
   }
 }
 

@@ -67,7 +67,9 @@ export class ConnectionEnds {
     const keptMsMax = will.user === undefined ? undefined : stored.expiryMsMaxOf(will.user);
     const keptSMax = keptMsMax === undefined ? Number.POSITIVE_INFINITY : keptMsMax / 1_000;
     const delayS = Math.min(will.delayS ?? 0, client.v5?.sessionExpiryS ?? 0, keptSMax);
-    if (delayS > 0 && !connections.isClosed) wills.delay(client.id, will, delayS * 1_000);
+    // Where the service stops the next run waits for the client: the will is stored.
+    if (delayS > 0 && connections.isClosed && will.brokerId !== undefined) return;
+    if (delayS > 0) wills.delay(client.id, will, delayS * 1_000);
     else wills.publish(will, sessions.known(client));
   }
 }

@@ -11,7 +11,8 @@ import type { Actor } from '../../domain/users/user.ts';
 import { acknowledgement } from '../protocol/answers.ts';
 import { packetTypes } from '../protocol/packet-types.ts';
 import { reasonCodes } from '../protocol/reason-codes.ts';
-import type { Dropped, PublishDecision, Publishing } from '../publishing.ts';
+import type { Dropped } from '../publish-refusals.ts';
+import type { PublishDecision, Publishing } from '../publishing.ts';
 import type { OwedBytes } from '../routing/owed-bytes.ts';
 import type { ClientSession, Sessions } from '../sessions.ts';
 import type { SignIn } from '../sign-in.ts';
@@ -34,7 +35,7 @@ export interface IncomingPublishesParts {
   readonly answers: AnswerOrder;
   readonly owed: OwedBytes;
   readonly undecided: Undecided;
-  readonly stored: Pick<MqttSessions, 'incomingStorePacket'>;
+  readonly stored: Pick<MqttSessions, 'incomingStorePacket' | 'incomingDelPacket'>;
   readonly messages: StoredMessages;
   /** Resolves when the subscribers of a relayed message have it, or it is queued for them. */
   readonly relay: (packet: RelayedPacket, publisher: Actor) => Promise<void>;
@@ -87,7 +88,7 @@ export class IncomingPublishes {
       client.handling(this.#whileUndecided(session, this.#acknowledge(session, { packet, place, before }), place));
     } else {
       const mayRepeat = packet.dup || pubrecs.has(packet.messageId);
-      const place = pubrecs.open(packet.messageId);
+      const place = pubrecs.open([packet.messageId ?? 0]);
       client.handling(
         this.#whileUndecided(session, this.#inTurn(session, { packet, place, mayRepeat, before }), place),
       );
@@ -176,7 +177,13 @@ export class IncomingPublishes {
     const relayed =
       decision === 'relay' ? relay({ ...packet, publisherId: session.clientId }, session.actor) : undefined;
     onRelayed();
-    await relayed;
+    try {
+      await relayed;
+    } catch (error) {
+      // It comes again, and would be taken for a message that its receivers have.
+      await stored.incomingDelPacket(client, packet as StoredPacket).catch(() => {});
+      throw error;
+    }
     await this.#answer(client, answer);
   }
 

@@ -17,6 +17,8 @@ import { PublishTurns } from './publish-turns.ts';
 
 /** The first byte of a CONNECT packet. */
 const connectHeader = 0x10;
+/** That of a PUBREL without a fault [MQTT-3.6.1-1]. */
+const pubrelHeader = 0x62;
 
 /** What takes the packets; `G` is a group of usual publishes from one received chunk. */
 export interface PacketReaderParts<G> {
@@ -36,9 +38,11 @@ export interface PacketReaderParts<G> {
     client: Client,
     waiting: { readonly wasResumed: boolean; readonly resume: () => void },
   ) => void;
-  readonly counts: { packetsIn: number; notePacket(header: number): void };
+  readonly counts: { packetsIn: number; answers: number; notePacket(header: number): void };
   /** Takes a group. `busy`: there is no room for it, and nothing of it was taken. */
   readonly submit: (client: Client, group: G) => 'busy' | undefined;
+  /** Takes the usual PUBRELs that begin there. */
+  readonly release: (client: Client, bytes: Buffer, at: number) => { readonly end: number; readonly count: number };
   /** Takes any other packet. @param bodyAt where its bytes behind the fixed header begin. */
   readonly handle: (client: Client, packet: Buffer, bodyAt: number) => void;
 }
@@ -112,6 +116,13 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
    * @returns where they end; undefined when nothing more can be taken of these bytes, which are then put back or kept.
    */
   #takeNext(client: Client, bytes: Buffer, at: number): number | undefined {
+    if (bytes[at] === pubrelHeader && this.#publishTurns.isOpen) {
+      const { end, count } = this.#publishTurns.do(() => this.#parts.release(client, bytes, at));
+      this.#parts.counts.packetsIn += count;
+      this.#parts.counts.answers += count;
+      client.heardMs = performance.now();
+      if (end > at) return end;
+    }
     // A sign-in that has ended takes its connection with it.
     const group = this.#parts.groupOf(client, bytes);
     if (group === undefined) return undefined;

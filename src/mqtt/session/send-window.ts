@@ -16,6 +16,9 @@ export class SendWindow {
   #reserved = 0;
   #waiting: Waiting[] | undefined;
   #waitingBytes = 0;
+  #isAdvancing = false;
+  /** Called when a message may be sent, and none waits. */
+  #onOpen: (() => void)[] | undefined;
 
   /** @param receiveMaximum of the client; beyond our own bound it would have us remember, and look through, all packet ids. */
   constructor(receiveMaximum: number) {
@@ -29,6 +32,22 @@ export class SendWindow {
 
   get #isRoom(): boolean {
     return (this.#ids?.size ?? 0) + this.#reserved < this.#max;
+  }
+
+  /** Resolves when a message may be sent and none waits, the connection has closed, or nobody may wait longer (`hurry`). */
+  opened(): Promise<void> | undefined {
+    if (this.isOpen) return undefined;
+    return new Promise((resolve) => {
+      this.#onOpen ??= [];
+      this.#onOpen.push(resolve);
+    });
+  }
+
+  /** Whoever waits for room goes on without. */
+  hurry(): void {
+    const waiting = this.#onOpen;
+    this.#onOpen = undefined;
+    if (waiting !== undefined) for (const resolve of waiting) resolve();
   }
 
   /** A message will be sent in this turn of the event loop: `take` or `giveBack` follows. Call it only where there is room. */
@@ -83,20 +102,31 @@ export class SendWindow {
     const bytes = this.#waitingBytes;
     this.#waitingBytes = 0;
     this.#waiting = undefined;
+    this.hurry();
     return bytes;
   }
 
+  /** Not entered again by a message that is not sent after all: the loop goes on with its room. */
   #advance(): void {
+    if (this.#isAdvancing) return;
+    this.#isAdvancing = true;
     let next = 0;
     const waiting = this.#waiting ?? [];
-    for (; next < waiting.length && this.#isRoom; next += 1) {
-      const { bytes, send } = waiting[next] as Waiting;
-      this.#waitingBytes -= bytes;
-      this.reserve();
-      send();
+    try {
+      while (next < waiting.length && this.#isRoom && this.#waiting === waiting) {
+        const { bytes, send } = waiting[next] as Waiting;
+        next += 1;
+        this.#waitingBytes -= bytes;
+        this.reserve();
+        send();
+      }
+    } finally {
+      this.#isAdvancing = false;
+      if (this.#waiting === waiting) {
+        waiting.splice(0, next);
+        if (waiting.length === 0) this.#waiting = undefined;
+      }
     }
-    if (next === 0) return;
-    waiting.splice(0, next);
-    if (waiting.length === 0) this.#waiting = undefined;
+    if (this.isOpen) this.hurry();
   }
 }

@@ -11,9 +11,11 @@ import type { FilterOptions, LiveFilter } from '../routing/live-filter.ts';
 import type { LiveFilters } from '../routing/live-filters.ts';
 import type { Router } from '../routing/router.ts';
 import type { SessionDelivery } from '../routing/session-delivery.ts';
-import { type SharedSubscriptions, sharedPartsOf } from '../routing/shared-subscriptions.ts';
+import { sharedPartsOf } from '../routing/shared-delivery.ts';
+import type { SharedSubscriptions } from '../routing/shared-subscriptions.ts';
 import type { ClientSession, QoS, Sessions } from '../sessions.ts';
 import type { StoredMessages } from '../stored-messages.ts';
+import { matchesFilter, matchesForm } from '../topics.ts';
 import type { Client } from './client.ts';
 import { ClientFault } from './client-fault.ts';
 import type { MessageProperties } from './publish-packet.ts';
@@ -110,7 +112,7 @@ export class Subscribing {
     // One look-up at a time: those behind it wait, and with them the packet, so that no more are read.
     const earlier = session.sendingRetained;
     const sending = this.#sendRetained(session, {
-      filters: [...new Set(wanted.map(({ filter }) => filter))],
+      qosOf: new Map(wanted.map(({ filter, options }) => [filter, options.qos as QoS])),
       identifier: asked[0]?.options.identifier,
       earlier,
     });
@@ -118,8 +120,16 @@ export class Subscribing {
     void sending.then(() => {
       if (session.sendingRetained === sending) session.sendingRetained = undefined;
     });
-    await earlier;
+    if (earlier !== undefined) await this.#untilSent(session, earlier);
     await written;
+  }
+
+  /** No acknowledgement is read meanwhile, so that those messages do not wait for any. */
+  async #untilSent(session: ClientSession, earlier: Promise<void>): Promise<void> {
+    session.retainedAwaited += 1;
+    session.client.v5?.window.hurry();
+    await earlier;
+    session.retainedAwaited -= 1;
   }
 
   #mayHave(client: Client, filter: string): boolean {
@@ -159,19 +169,23 @@ export class Subscribing {
   async #sendRetained(
     session: ClientSession,
     wanted: {
-      readonly filters: readonly string[];
+      /** By filter. */
+      readonly qosOf: ReadonlyMap<string, QoS>;
       readonly identifier: number | undefined;
       readonly earlier: Promise<void> | undefined;
     },
   ): Promise<void> {
-    const { filters, identifier, earlier } = wanted;
+    const { qosOf, identifier, earlier } = wanted;
     await earlier;
-    if (filters.length === 0) return;
+    if (qosOf.size === 0) return;
     const { client } = session;
     try {
-      for await (const message of this.#parts.messages.retained(filters)) {
+      for await (const message of this.#parts.messages.retained([...qosOf.keys()])) {
         if (client.closed) return;
-        const delivered = retainedOf(message, identifier);
+        const settledQos = grantedQosOf(session, message.topic, qosOf);
+        // It was unsubscribed meanwhile [MQTT-3.10.4-2].
+        if (settledQos === undefined) continue;
+        const delivered = { ...retainedOf(message, identifier), settledQos };
         await this.#parts.delivery.deliverRetained(session, delivered, message);
       }
     } catch {
@@ -188,6 +202,18 @@ function isShared({ client, filter }: LiveFilter): boolean {
 /** By the retain handling of a filter [3.8.3.1]. @param isNew whether the session did not have it. */
 function wantsRetained({ retainHandling }: FilterOptions, isNew: boolean): boolean {
   return retainHandling === 0 || (retainHandling === 1 && isNew);
+}
+
+/**
+ * The highest QoS that one SUBSCRIBE was granted for a topic, by its filters that the session has still [MQTT-3.8.4-8].
+ */
+function grantedQosOf(session: ClientSession, topic: string, qosOf: ReadonlyMap<string, QoS>): QoS | undefined {
+  let highest: QoS | undefined;
+  for (const [filter, qos] of qosOf) {
+    if (qos <= (highest ?? -1) || !session.filters.has(filter)) continue;
+    if (matchesForm(filter, topic) && matchesFilter(filter, topic)) highest = qos;
+  }
+  return highest;
 }
 
 function retainedOf(message: StoredPacket & { readonly topic: string }, identifier: number | undefined): Delivered {

@@ -15,8 +15,10 @@ import { Push } from '../../domain/datapoints/ingest/push.ts';
 import { parseReadings, type Reading } from '../../domain/datapoints/ingest/reading.ts';
 import type { Writer } from '../../domain/datapoints/ingest/writer.ts';
 import type { ContentHash } from '../../domain/datapoints/publish-fingerprint.ts';
+import type { MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
 import { remembered } from '../../domain/remembered.ts';
 import { jsonOfPayload, messageOfBareNumber, withoutNuls } from '../payload.ts';
+import { packetTypes } from '../protocol/packet-types.ts';
 import type { PublishFrame } from '../protocol/publish-frame.ts';
 import type { DuplicateDetector } from '../repeats/duplicate-detector.ts';
 import { type Fingerprint, publishFingerprint, topicHash } from '../repeats/fingerprint.ts';
@@ -35,6 +37,14 @@ interface SensorTopic {
   readonly hash: ContentHash;
 }
 
+/** Answers to some messages of a group. */
+interface Answers {
+  readonly type: typeof packetTypes.puback | typeof packetTypes.pubrec;
+  readonly ids: Iterable<number>;
+  readonly count: number;
+  readonly place: AnswerPlace;
+}
+
 export interface UsualPublishesParts {
   readonly ingest: Ingest;
   readonly writer: Writer;
@@ -42,6 +52,7 @@ export interface UsualPublishesParts {
   readonly clock: Clock;
   readonly answers: AnswerOrder;
   readonly counts: BrokerCounts;
+  readonly stored: Pick<MqttSessions, 'incomingIds'>;
   readonly sessionOf: (client: Client) => ClientSession | undefined;
   /** The caller whose packets these are: that of the session, before the sign-in that of the address. */
   readonly callerOf: (client: Client) => Caller;
@@ -68,7 +79,7 @@ export class UsualPublishes {
   /** Begins a group; undefined where the sign-in has ended. */
   groupOf(client: Client, bytes: Buffer): PublishGroup | undefined {
     const session = this.#parts.sessionOf(client);
-    return session === undefined ? undefined : new PublishGroup(session, bytes);
+    return session === undefined ? undefined : new PublishGroup(session, bytes, this.#parts.clock.now());
   }
 
   mayHaveCapacity(client: Client): boolean {
@@ -77,10 +88,12 @@ export class UsualPublishes {
 
   /** Adds a usual message to the group; false when it is not usual. */
   add(group: PublishGroup, frame: PublishFrame): boolean {
-    // Only without DUP and RETAIN, with QoS 0 or 1, and without properties.
-    if (!frame.isPublish || (frame.header & 0b1101) !== 0) return false;
+    // Only without DUP and RETAIN, and without properties.
+    if (!frame.isPublish || (frame.header & 0b1001) !== 0) return false;
     if (frame.propertiesStart !== frame.propertiesEnd) return false;
-    if (frame.qos === 1 && frame.packetId === 0) return false;
+    const { qos } = frame;
+    if (qos > 0 && frame.packetId === 0) return false;
+    if (qos > 1 && !this.#isNewOfQos2(group, frame)) return false;
     const { bytes, session } = group;
     if (session.deciding !== undefined) return false;
     const topic = this.#topicOf(bytes, frame);
@@ -90,7 +103,7 @@ export class UsualPublishes {
     const { payloadStart: start, end, packetId } = frame;
     let readings = readingsOf(bytes, frame, topic.many);
     let original: BufferedMessage | undefined;
-    const from = frame.qos === 0 ? group.withQos0 : group.withQos1;
+    const from = qos === 0 ? group.withQos0 : qos === 1 ? group.withQos1 : group.withQos2;
     if (readings === undefined && !topic.many) {
       const message = messageOfBareNumber(withoutNuls(bytes.subarray(start, end)));
       readings = message && readingsOf(message, { payloadStart: 0, end: message.length }, false);
@@ -98,7 +111,7 @@ export class UsualPublishes {
     }
     if (readings === undefined) return false;
     let publish: Fingerprint | undefined;
-    if (frame.qos === 1) {
+    if (qos > 0) {
       const { duplicates } = this.#parts;
       if (session.repeats !== undefined) {
         const content = { part: sensorRef.sensor.key, bytes, start, end };
@@ -106,26 +119,38 @@ export class UsualPublishes {
         duplicates.begin(publish);
         duplicates.carryChanges(publish);
       }
-      group.packetIds.push(packetId);
+      if (qos === 1) group.packetIds.push(packetId);
+      else group.receive(packetId);
     }
     original ??= new BufferedMessage(bytes, start, end, from);
     const extras = { original, publish, many: topic.many };
-    group.pushes.push(new Push(sensorRef, readings, this.#parts.clock.now(), extras));
+    group.pushes.push(new Push(sensorRef, readings, group.receivedMs, extras));
     return true;
+  }
+
+  /**
+   * Whether a message of QoS 2 belongs to a clean session, whose messages are not stored until PUBREL, has an id that none
+   * before it has, and finds room beside these.
+   */
+  #isNewOfQos2({ session, received }: PublishGroup, { qos, packetId }: PublishFrame): boolean {
+    const { client } = session;
+    const ids = qos === 2 ? this.#parts.stored.incomingIds(client) : undefined;
+    if (ids === undefined || ids.has(packetId) || received?.has(packetId) === true) return false;
+    const { pubrecs } = this.#parts.answers.of(client);
+    return !pubrecs.has(packetId) && ids.size + pubrecs.waitingIds + (received?.size ?? 0) < limits.inflightMax;
   }
 
   /** Takes a group. `busy`: there is no room for it, and nothing of it was taken. */
   submit(client: Client, group: PublishGroup): 'busy' | undefined {
     const { length } = group.pushes;
-    if (!client.mayAsk(group.packetIds.length)) {
+    if (!client.mayAsk(group.asking)) {
       this.#ended(group.pushes, notTaken);
       return undefined;
     }
     client.groupBegun();
     client.heardMs = performance.now();
     this.#parts.begun();
-    const { pubacks } = this.#parts.answers.of(client);
-    const place = group.packetIds.length === 0 ? undefined : pubacks.open();
+    const places = this.#placesOf(client, group);
     // Only a refusal at once means that nothing of it is in the queue.
     let isAtOnce = true;
     let isRefused = false;
@@ -133,17 +158,17 @@ export class UsualPublishes {
       this.#ended(group.pushes, failure);
       isRefused = isAtOnce && isBusy(failure);
       if (isRefused) {
-        client.answered(group.packetIds.length);
+        client.answered(group.asking);
         client.groupDone();
         this.#parts.ended();
-        place?.end();
-      } else if (failure === undefined) this.#acknowledge(client, group, place);
-      else this.#fail(client, group, failure as Error);
+        endAll(places);
+      } else if (failure === undefined) this.#acknowledge(client, group, places);
+      else this.#fail(client, { group, places, error: failure as Error });
     });
     isAtOnce = false;
     if (isRefused) return 'busy';
     this.#parts.counts.received(group.session, length);
-    this.#parts.counts.answers += group.packetIds.length;
+    this.#parts.counts.answers += group.asking;
     return undefined;
   }
 
@@ -171,26 +196,52 @@ export class UsualPublishes {
     conn.once('close', end);
   }
 
+  /** The places of its PUBACKs and PUBRECs, each where there are some. */
+  #placesOf(client: Client, { packetIds, received }: PublishGroup): readonly Answers[] {
+    const { pubacks, pubrecs } = this.#parts.answers.of(client);
+    const places: Answers[] = [];
+    if (packetIds.length > 0)
+      places.push({ type: packetTypes.puback, ids: packetIds, count: packetIds.length, place: pubacks.open() });
+    if (received !== undefined)
+      places.push({ type: packetTypes.pubrec, ids: received, count: received.size, place: pubrecs.open(received) });
+    return places;
+  }
+
   /** One write for all messages of this connection in the commit; reads on when the client has read enough. */
-  #acknowledge(client: Client, { packetIds }: PublishGroup, place: AnswerPlace | undefined): void {
+  #acknowledge(client: Client, { received }: PublishGroup, places: readonly Answers[]): void {
     this.#parts.ended();
-    if (client.closed || client.conn.destroyed) return;
-    if (place === undefined) client.groupDone();
-    else {
-      place.end(() => {
-        client.answered(packetIds.length);
-        if (client.closed || client.conn.destroyed) return;
-        if (client.conn.write(acknowledgements(packetIds))) client.groupDone();
-        else client.waitForDrain((error) => (error === undefined ? client.groupDone() : undefined));
-      });
+    if (client.closed || client.conn.destroyed) {
+      endAll(places);
+      return;
     }
+    const ids = received && this.#parts.stored.incomingIds(client);
+    if (received !== undefined) for (const id of received) ids?.add(id);
+    let missing = places.length;
+    const done = () => {
+      missing -= 1;
+      if (missing <= 0) client.groupDone();
+    };
+    if (places.length === 0) done();
+    for (const answers of places) answers.place.end(() => this.#write(client, answers, done));
+  }
+
+  #write(client: Client, { type, ids, count }: Answers, done: () => void): void {
+    // A message of QoS 2 is under way until its PUBCOMP [MQTT-4.9.0-2].
+    if (type === packetTypes.puback) client.answered(count);
+    if (client.closed || client.conn.destroyed) return;
+    if (client.conn.write(acknowledgements(type, ids, count))) done();
+    else client.waitForDrain((error) => (error === undefined ? done() : undefined));
   }
 
   /** Cuts the client: messages that were not stored are not acknowledged, and are sent again. */
-  #fail(client: Client, group: PublishGroup, error: Error): void {
-    this.#parts.failed(group.session, error);
+  #fail(
+    client: Client,
+    failed: { readonly group: PublishGroup; readonly places: readonly Answers[]; readonly error: Error },
+  ): void {
+    this.#parts.failed(failed.group.session, failed.error);
     this.#parts.ended();
-    client.fail(error);
+    client.fail(failed.error);
+    endAll(failed.places);
   }
 
   #topicOf(bytes: Buffer, { topicStart, topicEnd }: PublishFrame): SensorTopic | 'unusual' {
@@ -205,6 +256,11 @@ export class UsualPublishes {
     }
     return topic;
   }
+}
+
+/** Nothing is answered: the client is gone, or sends again. What waits for its turn behind these has it. */
+function endAll(places: readonly Answers[]): void {
+  for (const { place } of places) place.end();
 }
 
 const notTaken = new Error('The connection was cut before the message was taken.');

@@ -1,14 +1,15 @@
 // Wills: published when a connection ends without DISCONNECT, of version 5 after the delay that it asked for, unless its client
-// comes back before [MQTT-3.1.3-9]; and those of a run of the service that ended without publishing them, by the next one.
-// Each is deleted from the store behind its publication. Those that wait are as many as stored sessions (I4).
+// comes back before [MQTT-3.1.3-9]; and those of a run of the service that ended without publishing them, by the next one, which
+// waits for what is left of the delay. Each is deleted from the store behind its publication. Those that wait are as many as
+// stored sessions; of an earlier run's no more than who left them is in memory (I4).
 import type { Log } from '../../base/log.ts';
 import { limits } from '../../config/limits.ts';
-import type { MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
+import type { MqttSessions, StoredPacket } from '../../domain/ports/mqtt-sessions.ts';
 import type { ClientSession } from '../sessions.ts';
 import type { Will } from './will.ts';
 
 export interface WillsParts {
-  readonly stored: Pick<MqttSessions, 'streamWill' | 'delWill'>;
+  readonly stored: Pick<MqttSessions, 'streamWill' | 'getWill' | 'delWill' | 'findSession'>;
   /** The id under which this run stores wills. */
   readonly brokerId: string;
   readonly publish: (will: Will, session: ClientSession | undefined) => Promise<void>;
@@ -16,6 +17,15 @@ export interface WillsParts {
   /** The clock by which they wait. */
   readonly nowMs: () => number;
   readonly log: Log;
+}
+
+/** A will that waits whether its client comes back. */
+interface Delayed {
+  /** Undefined for one of an earlier run, which is in the store alone. */
+  readonly will: Will | undefined;
+  /** The run that stored it. */
+  readonly brokerId: string | undefined;
+  readonly dueMs: number;
 }
 
 export class Wills {
@@ -27,7 +37,9 @@ export class Wills {
   /** By client id, of connections: a later one may have stored another while this one is being published. */
   readonly #kept = new Map<string, Will>();
   /** By client id. */
-  readonly #delayed = new Map<string, { readonly will: Will; readonly dueMs: number }>();
+  readonly #delayed = new Map<string, Delayed>();
+  /** Resolves when those of earlier runs are known that wait. */
+  #known: Promise<void> = Promise.resolve();
   #delayTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: WillsParts) {
@@ -41,9 +53,12 @@ export class Wills {
   }
 
   start(): void {
+    this.#known = this.#eachLost(async (will) => void this.#noteWaiting(will)).catch((err: unknown) =>
+      this.#notFound(err),
+    );
     this.#timer = setInterval(() => {
       this.#looking ??= this.#publishLost()
-        .catch((err: unknown) => this.#parts.log.error({ err }, 'publishing wills of an earlier run failed'))
+        .catch((err: unknown) => this.#notFound(err))
         .finally(() => {
           this.#looking = undefined;
         });
@@ -63,14 +78,18 @@ export class Wills {
 
   /** Publishes the will of a connection that has ended. */
   publish(will: Will, session: ClientSession | undefined): void {
-    const published = this.#publish(will, session).catch(() => {});
+    this.#underWayUntil(this.#publish(will, session));
+  }
+
+  #underWayUntil(work: Promise<void>): void {
+    const published = work.catch(() => {});
     this.#underWay.add(published);
     void published.then(() => this.#underWay.delete(published));
   }
 
   /** Publishes the will after so many milliseconds, unless its client comes back. */
   delay(clientId: string, will: Will, delayMs: number): void {
-    this.#delayed.set(clientId, { will, dueMs: this.#parts.nowMs() + delayMs });
+    this.#delayed.set(clientId, { will, brokerId: will.brokerId, dueMs: this.#parts.nowMs() + delayMs });
     this.#lookLater();
   }
 
@@ -79,10 +98,10 @@ export class Wills {
    * with it the delay. Resolves when it is published then.
    */
   async cameBack(clientId: string, { isFresh }: { readonly isFresh: boolean }): Promise<void> {
+    await this.#known;
     const delayed = this.#delayed.get(clientId);
     if (delayed === undefined) return;
-    this.#delayed.delete(clientId);
-    if (isFresh) await this.#publish(delayed.will, undefined).catch(() => {});
+    await this.#end(clientId, delayed, (will) => (isFresh ? this.#publish(will, undefined) : this.#forget(will)));
   }
 
   #lookLater(): void {
@@ -90,10 +109,9 @@ export class Wills {
     this.#delayTimer ??= setTimeout(() => {
       this.#delayTimer = undefined;
       const nowMs = this.#parts.nowMs();
-      for (const [clientId, { will, dueMs }] of this.#delayed) {
-        if (dueMs > nowMs) continue;
-        this.#delayed.delete(clientId);
-        this.publish(will, undefined);
+      for (const [clientId, delayed] of this.#delayed) {
+        if (delayed.dueMs > nowMs) continue;
+        this.#underWayUntil(this.#end(clientId, delayed, (will) => this.#publish(will, undefined)));
       }
       this.#lookLater();
     }, limits.willDelayLookMs).unref();
@@ -121,11 +139,68 @@ export class Wills {
     await this.#parts.stored.delWill({ id, brokerId });
   }
 
-  async #publishLost(): Promise<void> {
-    const { stored, brokerId, sessionOf } = this.#parts;
-    for await (const will of stored.streamWill({ [brokerId]: true }) as AsyncIterable<Will>) {
-      const { payload } = will as { readonly payload: string | Uint8Array };
-      await this.#publish({ ...will, payload: Buffer.from(payload as string) }, sessionOf(will.clientId ?? ''));
+  /** A will waits no more. It is known until that is done, so that it is not taken for one that never waited. */
+  async #end(clientId: string, delayed: Delayed, take: (will: Will) => Promise<void>): Promise<void> {
+    const ending = { ...delayed, dueMs: Number.POSITIVE_INFINITY };
+    this.#delayed.set(clientId, ending);
+    try {
+      const will = await this.#willOf(clientId, delayed);
+      if (will !== undefined) await take(will);
+    } catch {
+      // It is in the store still, for the next run.
+    } finally {
+      if (this.#delayed.get(clientId) === ending) this.#delayed.delete(clientId);
     }
   }
+
+  async #willOf(id: string, { will, brokerId }: Delayed): Promise<Will | undefined> {
+    if (will !== undefined || brokerId === undefined) return will;
+    const stored = await this.#parts.stored.getWill({ id, brokerId });
+    return stored === undefined ? undefined : toWill({ ...stored, clientId: id, brokerId });
+  }
+
+  async #publishLost(): Promise<void> {
+    await this.#eachLost(async (will) => {
+      if (this.#isWaiting(will)) return;
+      const session = this.#parts.sessionOf(will.clientId ?? '');
+      const isBack = session !== undefined && session.actor.key === will.user && !session.client.isFresh;
+      // Of a process that has died; its client is with this one.
+      if (isBack && (will.delayS ?? 0) > 0) await this.#forget(will);
+      else if (session !== undefined || !this.#noteWaiting(will)) await this.#publish(will, session);
+    });
+  }
+
+  #isWaiting({ clientId = '', brokerId }: Will): boolean {
+    return this.#delayed.get(clientId)?.brokerId === brokerId;
+  }
+
+  async #eachLost(take: (will: Will) => Promise<unknown>): Promise<void> {
+    const { stored, brokerId } = this.#parts;
+    for await (const will of stored.streamWill({ [brokerId]: true })) await take(toWill(will as StoredPacket));
+  }
+
+  /**
+   * A will of an earlier run waits for its client: for what is left of its delay since that has gone, or since the run ended,
+   * while its session is kept. @returns whether it does.
+   */
+  #noteWaiting({ clientId = '', brokerId, delayS = 0, user }: Will): boolean {
+    const { stored, nowMs } = this.#parts;
+    const session = stored.findSession(clientId);
+    if (delayS === 0 || session === undefined || session.user !== user) return false;
+    const { awayMs = nowMs(), expiresMs = Number.POSITIVE_INFINITY } = session;
+    const dueMs = Math.min(awayMs + delayS * 1_000, expiresMs);
+    if (dueMs <= nowMs()) return false;
+    this.#delayed.set(clientId, { will: undefined, brokerId, dueMs });
+    this.#lookLater();
+    return true;
+  }
+
+  #notFound(err: unknown): void {
+    this.#parts.log.error({ err }, 'publishing wills of an earlier run failed');
+  }
+}
+
+/** From its row. */
+function toWill(stored: StoredPacket): Will {
+  return { ...(stored as unknown as Will), payload: Buffer.from(stored.payload ?? '') };
 }

@@ -85,6 +85,35 @@ suite('a sensor', () => {
     assert.equal(over.id, alarm.id);
   });
 
+  test('has its usual interval in its record once it is known, for who may view its values', async () => {
+    await pushEvery(10 * minuteMs, 4);
+    const location = { latitude: 1, longitude: 2 };
+    await make(server, { as: 'owner', call: `PUT /devices/${d}/location`, json: location, expect: 204 });
+    for (const [user, scopes] of [
+      ['sharer', ['devices:view', 'device-data:view']],
+      ['stranger', ['devices:view']],
+    ] as const)
+      await make(server, { as: 'owner', call: `PUT /devices/${d}/shares/${user}`, json: { scopes }, expect: 204 });
+    await make(server, { as: 'owner', call: `PUT /devices/${d}/visibility`, text: 'private', expect: 204 });
+    const usual = async (as: string) => {
+      const read = async (path: string) => (await make(server, { as, call: `GET ${path}` as never, expect: 200 })).body;
+      const one = await read(`/devices/${d}`);
+      const [listed] = await read(`/devices?q=id==${d}`);
+      const sensors = await read(`/devices/${d}/sensors`);
+      const sensor = await read(`/devices/${d}/sensors/s`);
+      const [position] = await read(`/device_positions?q=id==${d}`);
+      const records = [one.sensors[0], listed.sensors[0], sensors[0], sensor, position, one.sensors[1]];
+      return records.map(({ usual_interval: seconds }) => seconds);
+    };
+    const none = Array.from({ length: 6 }, () => undefined);
+    assert.deepEqual(await usual('owner'), none);
+    await pushEvery(10 * minuteMs, 1);
+    for (const as of ['owner', 'sharer', 'admin'])
+      assert.deepEqual(await usual(as), [600, 600, 600, 600, 600, undefined], as);
+    assert.deepEqual(await usual('stranger'), none);
+    await make(server, { as: 'owner', call: `DELETE /devices/${d}/shares/sharer`, expect: 204 });
+  });
+
   test('that was heard a few times only, or by imports, has no habit', async () => {
     await pushEvery(10 * minuteMs, 3);
     for (let n = 0; n < 8; n++) {

@@ -41,8 +41,13 @@ export interface Delivery {
   /** Either, where the subscriptions that match differ in what they want. */
   readonly retain: boolean | 'either';
   readonly ids: readonly number[];
-  /** Of what is retained: of the one subscription that it is given for, where it does not name all that match. */
-  readonly ownIds?: readonly number[];
+  /** By the subscriptions at the connection on which it is sent, where it waited for that or is sent again. */
+  later?: Pick<Delivery, 'ids' | 'retain'>;
+  readonly message: Message;
+  /** Whether it is what was retained when its receiver subscribed. */
+  readonly isGivenRetained?: boolean;
+  /** Whether it waited when its client came back. */
+  isReplayed?: boolean;
   readonly contentType: string | undefined;
   /** When it is worth nothing any more; by the clock of the test. */
   readonly expiresMs: number | undefined;
@@ -65,9 +70,12 @@ export class Session {
   readonly clientId: string;
   readonly isStranger: boolean;
   readonly receiveMaximum: number;
+  readonly isOfFive: boolean;
   readonly subscriptions = new Map<string, Subscription>();
   /** In their order: what is under way, then what waits. */
   deliveries: Delivery[] = [];
+  /** Of QoS 0, behind what waits since before its connection: none is sent while the Receive Maximum is reached (4.9). */
+  held: Delivery[] = [];
   /** Packet ids of QoS 2 that wait for PUBREL. */
   readonly unreleased = new Set<number>();
   isConnected = false;
@@ -76,10 +84,11 @@ export class Session {
   leftMs = 0;
   will: Will | undefined;
 
-  constructor(options: Pick<Session, 'clientId' | 'isStranger' | 'receiveMaximum'>) {
+  constructor(options: Pick<Session, 'clientId' | 'isStranger' | 'receiveMaximum' | 'isOfFive'>) {
     this.clientId = options.clientId;
     this.isStranger = options.isStranger;
     this.receiveMaximum = options.receiveMaximum;
+    this.isOfFive = options.isOfFive;
   }
 
   get underWay(): Delivery[] {
@@ -113,6 +122,14 @@ function formOf(filter: string, topic: string): string | undefined {
 function sharedOf(filter: string): { readonly group: string; readonly filter: string } | undefined {
   const [, group, inner] = /^\$share\/([^/]+)\/(.+)$/.exec(filter) ?? [];
   return group === undefined || inner === undefined ? undefined : { group, filter: inner };
+}
+
+function idsAndRetain({ retain }: Message, subscriptions: readonly Subscription[]): Pick<Delivery, 'ids' | 'retain'> {
+  const wishes = new Set(subscriptions.map(({ isAsPublished }) => isAsPublished && retain));
+  return {
+    ids: subscriptions.flatMap(({ id }) => id ?? []).toSorted((a, b) => a - b),
+    retain: wishes.size === 2 ? 'either' : wishes.has(true),
+  };
 }
 
 const isStrangers = (topic: string) => topic.startsWith('users/stranger/');
@@ -157,19 +174,22 @@ export class MqttModel {
         groups.set(subscription.filter, [...(groups.get(subscription.filter) ?? []), { session, delivery }]);
       }
     }
-    for (const [form, subscriptions] of forms) this.#deliver(session, this.#deliveryOf(form, message, subscriptions));
+    // Topics have no order among each other [MQTT-4.6.0-5]; where one fits into the Receive Maximum, the server takes the bare form.
+    const ordered = [...forms].toSorted(
+      ([one], [other]) => Number(one.startsWith('/')) - Number(other.startsWith('/')),
+    );
+    for (const [form, subscriptions] of ordered) this.#deliver(session, this.#deliveryOf(form, message, subscriptions));
   }
 
   #deliveryOf(topic: string, message: Message, subscriptions: readonly Subscription[]): Delivery {
     const greatest = Math.max(...subscriptions.map(({ qos }) => qos));
-    const wishes = new Set(subscriptions.map(({ isAsPublished }) => isAsPublished && message.retain));
     return {
       topic,
+      message,
       payload: message.payload,
       qos: Math.min(message.qos, greatest) as Qos,
       row: `${topic} of ${message.from}, QoS ${message.qos}`,
-      retain: wishes.size === 2 ? 'either' : wishes.has(true),
-      ids: subscriptions.flatMap(({ id }) => id ?? []).toSorted((a, b) => a - b),
+      ...idsAndRetain(message, subscriptions),
       contentType: message.contentType,
       expiresMs: message.expiryS === undefined ? undefined : this.nowMs + message.expiryS * 1_000,
       packetId: undefined,
@@ -179,11 +199,8 @@ export class MqttModel {
 
   #deliver(session: Session, delivery: Delivery): void {
     if (!session.isConnected && delivery.qos === 0) return;
-    if (delivery.qos === 0) {
-      this.expect(session, { kind: 'publish', delivery, isAgain: false, isSure: true });
-      return;
-    }
-    session.deliveries.push(delivery);
+    if (delivery.qos > 0) session.deliveries.push(delivery);
+    else session.held.push(delivery);
     this.send(session);
   }
 
@@ -192,7 +209,7 @@ export class MqttModel {
     if (!session.isConnected) return;
     for (const delivery of [...session.deliveries]) {
       if (delivery.state !== 'waits') continue;
-      if (session.underWay.length >= session.receiveMaximum) return;
+      if (session.underWay.length >= session.receiveMaximum) break;
       if (this.#isExpired(delivery)) {
         session.deliveries = session.deliveries.filter((one) => one !== delivery);
         continue;
@@ -200,6 +217,9 @@ export class MqttModel {
       delivery.state = 'sent';
       this.expect(session, { kind: 'publish', delivery, isAgain: false, isSure: true });
     }
+    if (session.deliveries.some(({ isReplayed, state }) => isReplayed === true && state === 'waits')) return;
+    for (const delivery of session.held.splice(0))
+      if (!this.#isExpired(delivery)) this.expect(session, { kind: 'publish', delivery, isAgain: false, isSure: true });
   }
 
   expect(session: Session, expected: Expected): void {
@@ -226,10 +246,9 @@ export class MqttModel {
       const form = formOf(subscription.filter, message.topic);
       const expiresMs = message.expiryS === undefined ? undefined : atMs + message.expiryS * 1_000;
       if (form === undefined || (expiresMs !== undefined && this.nowMs >= expiresMs)) continue;
-      // As with any message, the greatest QoS of all that match counts (3.3.4).
-      const all = [...session.subscriptions.values()].filter(({ filter }) => formOf(filter, message.topic) === form);
-      const ownIds = subscription.id === undefined ? [] : [subscription.id];
-      this.#deliver(session, { ...this.#deliveryOf(form, message, all), retain: true, expiresMs, ownIds });
+      // In the QoS of this subscription, whatever others ask for [MQTT-3.8.4-8].
+      const own = this.#deliveryOf(form, message, [subscription]);
+      this.#deliver(session, { ...own, retain: true, expiresMs, isGivenRetained: true });
     }
   }
 
@@ -246,9 +265,28 @@ export class MqttModel {
     session.isConnected = true;
     session.expiryS = expiryS;
     this.sessions.set(session.clientId, session);
+    this.#lookAgain(session);
     for (const delivery of session.underWay) this.#sendAgain(session, delivery);
     this.send(session);
     return isPresent;
+  }
+
+  /**
+   * Where a subscription was replaced since, a message that is kept may name the identifiers of either, and be marked with RETAIN
+   * for either (4.4 speaks of packet ids alone). What was not sent is dropped where its subscription has gone (3.10.4 allows it).
+   */
+  #lookAgain(session: Session): void {
+    session.deliveries = session.deliveries.filter((delivery) => {
+      const { topic, message, isGivenRetained = false } = delivery;
+      const now = [...session.subscriptions.values()].filter(
+        ({ filter, isNoLocal }) =>
+          formOf(filter, message.topic) === topic &&
+          !(isNoLocal && !isGivenRetained && message.from === session.clientId),
+      );
+      delivery.isReplayed = true;
+      delivery.later = isGivenRetained ? { ...idsAndRetain(message, now), retain: true } : idsAndRetain(message, now);
+      return now.length > 0 || delivery.state !== 'waits';
+    });
   }
 
   #sendAgain(session: Session, delivery: Delivery): void {
@@ -280,6 +318,7 @@ export class MqttModel {
 
   #disconnect(session: Session): void {
     session.isConnected = false;
+    session.held = [];
     session.leftMs = this.nowMs;
   }
 
@@ -287,6 +326,7 @@ export class MqttModel {
   endSession(session: Session): void {
     session.subscriptions.clear();
     session.deliveries = [];
+    session.held = [];
     session.unreleased.clear();
     this.sessions.delete(session.clientId);
     this.#publishWill(session);

@@ -23,7 +23,7 @@ export function compare(
     for (const packet of all) {
       if (packet.cmd !== 'publish') continue;
       const found = due.findIndex(
-        ({ delivery, isAgain }) => packet.dup === isAgain && faultOf(model, packet, delivery) === undefined,
+        ({ delivery, isAgain }) => packet.dup === isAgain && faultOf(model, session, packet, delivery) === undefined,
       );
       const next = due[found];
       if (next !== undefined) {
@@ -35,7 +35,7 @@ export function compare(
       }
       const group = pending.findIndex((members) => memberOf(model, members, session, packet) !== undefined);
       const faults = due.map(
-        ({ delivery }) => `${faultOf(model, packet, delivery)} ${delivery.topic} ${delivery.payload}`,
+        ({ delivery }) => `${faultOf(model, session, packet, delivery)} ${delivery.topic} ${delivery.payload}`,
       );
       assert.ok(group >= 0, `${name}: ${packet.raw.toString('hex')} (${packet.topic} ${packet.payload}): ${faults}`);
       pending.splice(group, 1);
@@ -81,15 +81,17 @@ const isInOrder = (one: Published, other: Published) =>
 const isOfTopic = (packet: IPublishPacket, { topic, qos }: Delivery) => packet.topic === topic && packet.qos === qos;
 
 /** What is wrong with the packet as this delivery. */
-function faultOf(model: MqttModel, packet: IPublishPacket, delivery: Delivery): string | undefined {
+function faultOf(model: MqttModel, session: Session, packet: IPublishPacket, delivery: Delivery): string | undefined {
   const { properties = {} } = packet;
   if (!isOfTopic(packet, delivery)) return 'another topic or QoS';
   if (`${packet.payload}` !== delivery.payload) return `the payload is not ${delivery.payload}`;
-  if (delivery.retain !== 'either' && packet.retain !== delivery.retain) return `RETAIN is not ${delivery.retain}`;
+  const wants = [delivery, ...(delivery.later === undefined ? [] : [delivery.later])];
+  if (!wants.some(({ retain }) => retain === 'either' || packet.retain === retain))
+    return `RETAIN is not ${delivery.retain}`;
   // Older versions are sent no properties.
-  if (packet.properties === undefined) return undefined;
+  if (!session.isOfFive) return packet.properties === undefined ? undefined : 'properties';
   const ids = [properties.subscriptionIdentifier ?? []].flat().toSorted((a, b) => a - b);
-  if (`${ids}` !== `${delivery.ids}` && `${ids}` !== `${delivery.ownIds}`)
+  if (!wants.some((want) => `${ids}` === `${want.ids}`))
     return `the subscription identifiers are ${ids}, not ${delivery.ids}`;
   if (properties.contentType !== delivery.contentType) return `the content type is not ${delivery.contentType}`;
   const { messageExpiryInterval: told } = properties;
@@ -105,7 +107,9 @@ function memberOf(
   session: Session,
   packet: IPublishPacket,
 ): Member | undefined {
-  return members.find((member) => member.session === session && faultOf(model, packet, member.delivery) === undefined);
+  return members.find(
+    (member) => member.session === session && faultOf(model, session, packet, member.delivery) === undefined,
+  );
 }
 
 function take(session: Session, packet: IPublishPacket, { delivery, isAgain }: Published, name: string): void {

@@ -36,7 +36,10 @@ class StreamClient {
 
   constructor(is: ClientOfStream, clientId: string) {
     this.is = is;
-    this.session = new Session({ clientId, isStranger: is.as === 'stranger', receiveMaximum: is.receiveMaximum });
+    const { version, receiveMaximum } = is;
+    this.session = new Session({
+      ...{ clientId, receiveMaximum, isStranger: is.as === 'stranger', isOfFive: version === 5 },
+    });
   }
 
   get isOfFive(): boolean {
@@ -87,6 +90,11 @@ export class StreamRun {
   async #connect({ who, isClean: asked, expiryS, will }: StepOf<'connect'>): Promise<void> {
     const client = this.#clientOf(who);
     const { session, is } = client;
+    // Whether a will is heard by the connection that takes over from the one that left it is left open.
+    if (client.connection !== undefined && session.will !== undefined) {
+      await this.#end({ kind: 'end', who, how: 'cut' });
+      await this.#compare('cut before it comes back');
+    }
     const old = client.connection;
     const interval = is.lasts ? expiryS : 0;
     // Whether a session that ends with its connection outlives a takeover is left open.

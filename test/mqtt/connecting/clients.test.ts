@@ -7,6 +7,7 @@ import { type Call, make, makeAll } from '../../support/api/calls.ts';
 import { makeKeyOn } from '../../support/keys.ts';
 import { setLimits } from '../../support/limits.ts';
 import { Client } from '../../support/mqtt/mqtt-client.ts';
+import { PacketClient } from '../../support/mqtt/packet-client.ts';
 import { addUsers } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
@@ -124,6 +125,28 @@ suite('a client is shown', () => {
     const shown = (await get('self', 'bytes')).will;
     assert.deepEqual(shown, { topic: 'users/self/gone', qos: 0, retain: true, bytes: 2, payload_base64: 'AP8=' });
     await client.end();
+  });
+
+  test('of version 5 with how long its session is kept, and what was refused', async () => {
+    const client = await PacketClient.open(server);
+    const properties = { sessionExpiryInterval: 3_600 };
+    assert.equal((await client.signIn({ as: 'self', clientId: 'of-five', properties })).reasonCode, 0);
+    await client.publish({ topic: 'devices/none/sensors/s/value', payload: '1' });
+    await client.publish({ topic: 'devices/d1/sensors/t/value', payload: 'no reading' });
+    const shown = await get('self', 'of-five');
+    assert.deepEqual(
+      [shown.protocol, shown.session_expiry, shown.clean_session, shown.refused],
+      ['5.0', 3_600, false, { unknown: 1, malformed: 1 }],
+    );
+    await client.leave({ properties: { sessionExpiryInterval: 60 } });
+    const away = await get('self', 'of-five');
+    assert.equal(away.session_expiry, undefined);
+    assert.equal(Date.parse(away.expires), Date.parse(away.disconnected_since) + 60_000);
+    await disconnect('self', 'of-five', 204, 'end');
+    const forever = await PacketClient.open(server);
+    await forever.signIn({ as: 'self', clientId: 'of-five', properties: { sessionExpiryInterval: 0xffff_ffff } });
+    assert.equal((await get('self', 'of-five')).session_expiry, undefined);
+    await forever.leave({ properties: { sessionExpiryInterval: 0 } });
   });
 
   test('over WebSocket as well', async () => {

@@ -51,6 +51,42 @@ export const retainRows: readonly ClauseRow[] = [
     );
     assert.deepEqual(await retained(scene), []);
   }),
+  row(
+    ['3.8.4-8'],
+    'each SUBSCRIBE is given what is retained in the QoS that it was granted, though another came behind it',
+    async (scene, client) => {
+      await client.publish({ topic: scene.topic(), payload: 'one', qos: 2, retain: true });
+      for (const granted of [
+        [1, 0],
+        [0, 2],
+        [2, 1, 0],
+      ] as const) {
+        const late = await scene.connect('late');
+        const subscribes = granted.map((qos, n) => ({
+          ...{ cmd: 'subscribe' as const, messageId: n + 1 },
+          subscriptions: [{ topic: scene.topic(), qos }],
+        }));
+        await late.send(...subscribes);
+        await late.answers(granted.length);
+        assert.deepEqual(
+          heard(await late.take(granted.length)).map(({ qos }) => qos),
+          granted,
+        );
+        await late.leave();
+      }
+    },
+  ),
+  row(['3.8.4-8', '3.3.4-2'], 'of several filters of one SUBSCRIBE the highest QoS counts', async (scene, client) => {
+    await client.publish({ topic: scene.topic(), payload: 'one', qos: 2, retain: true });
+    const late = await scene.connect('late');
+    await late.subscribe([
+      { topic: scene.topic('#'), qos: 0 },
+      { topic: scene.topic(), qos: 1 },
+    ]);
+    const came = heard(await scene.heard(late)).map(({ qos }) => qos);
+    assert.equal(Math.max(...came), 1);
+    await late.leave();
+  }),
   row(['3.3.1-8'], 'a message without RETAIN is not retained, and leaves what is', async (scene, client) => {
     await client.publish({ topic: scene.topic('other'), payload: 'never' });
     await client.publish({ topic: scene.topic(), payload: 'one', retain: true });

@@ -38,6 +38,48 @@ export const sessionRows: readonly ClauseRow[] = [
     },
   },
   {
+    clauses: ['3.10.4-3', '4.4.0-1'],
+    what: 'what was sent is sent again as it was, though its filter has gone, or has another QoS',
+    run: async (scene) => {
+      for (const change of ['lower', 'none'] as const) {
+        const client = await scene.connect('kept', kept);
+        await client.subscribe({ topic: scene.topic(), qos: 1 });
+        await (await scene.connect('other')).publish({ topic: scene.topic() });
+        const [first] = await client.take(1);
+        if (change === 'none') await client.unsubscribe(scene.topic());
+        else await client.subscribe({ topic: scene.topic(), qos: 0 });
+        await client.cut();
+        await scene.door.settle();
+        const again = await scene.connect('kept', back);
+        const came = await scene.heard(again);
+        assert.deepEqual(
+          heard(came).map(({ qos, dup }) => [qos, dup]),
+          [[1, true]],
+        );
+        assert.equal(came[0]?.messageId, first?.messageId);
+        await again.send({ cmd: 'puback', messageId: came[0]?.messageId ?? 0 });
+        await again.leave({ properties: { sessionExpiryInterval: 0 } });
+      }
+    },
+  },
+  {
+    clauses: ['3.8.3-3', '4.4.0-1'],
+    what: 'a message of QoS 2 that its own client has asked for with QoS 0 alone is not kept for it',
+    run: async (scene) => {
+      const client = await scene.connect('kept', kept);
+      await client.subscribe({ topic: scene.topic(), qos: 0 });
+      await client.subscribe({ topic: scene.topic('+'), qos: 2, nl: true, rap: false, rh: 0 });
+      await client.publish({ topic: scene.topic(), qos: 2 });
+      assert.deepEqual(
+        heard(await scene.heard(client)).map(({ qos }) => qos),
+        [0],
+      );
+      await client.cut();
+      await scene.door.settle();
+      assert.deepEqual(await scene.heard(await scene.connect('kept', back)), []);
+    },
+  },
+  {
     clauses: ['3.1.2-4', '3.1.4-4', '3.2.2-2'],
     what: 'Clean Start takes away a session with what waits in it',
     run: async (scene) => {

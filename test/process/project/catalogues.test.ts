@@ -2,14 +2,12 @@
 // own rules, and leaves no sentence in English. What lacks is listed, so that it can be filled in at once.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-
-const folder = new URL('../../../dashboard/src/strings/', import.meta.url);
+import { catalogueOf } from '../../support/catalogue.ts';
 
 type Said = string | ((...parts: unknown[]) => string);
 
-async function catalogueOf(language: string): Promise<ReadonlyMap<string, Said>> {
-  const file = (await import(new URL(`${language}.ts`, folder).href)) as Record<string, unknown>;
-  return new Map(leaves(file[language], ''));
+async function textsOf(language: string): Promise<ReadonlyMap<string, Said>> {
+  return new Map(leaves(await catalogueOf(language), ''));
 }
 
 function leaves(node: unknown, place: string): (readonly [string, Said])[] {
@@ -53,9 +51,9 @@ const numbersIn = (text: string) => new Set(text.match(/\d{3,}/g) ?? []);
 const bare = (text: string) => text.replace(/[\d\s.,\u00a0\u202f]/g, '');
 
 suite('the catalogue', async () => {
-  const english = await catalogueOf('en');
+  const english = await textsOf('en');
   for (const language of Object.keys(formsMin)) {
-    const other = await catalogueOf(language);
+    const other = await textsOf(language);
 
     test(`${language} has every text that English has, and no other`, () => {
       const missing = [...english.keys()].filter((place) => !other.has(place));

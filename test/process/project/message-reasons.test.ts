@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { catalogueOf } from '../../support/catalogue.ts';
 
 const root = new URL('../../../', import.meta.url);
 
@@ -29,7 +30,7 @@ test('each reason of senders and outbox is said in French', async () => {
   const { reasonWords } = (await load('dashboard/src/shared/message-reason.ts')) as unknown as {
     reasonWords: (reason: string, strings: unknown) => string;
   };
-  const { fr } = await load('dashboard/src/strings/fr.ts');
+  const fr = await catalogueOf('fr');
   const folders = ['src/delivery', 'src/domain/notifications/outbox'];
   const files = folders.flatMap((folder) => readdirSync(new URL(folder, root)).map((name) => `${folder}/${name}`));
   const reasons = [

@@ -31,7 +31,8 @@ export class LetterConnection {
     void this.#closed.then(() => this.#wake());
   }
 
-  static async open(server: Doors, way: Way): Promise<LetterConnection> {
+  /** @param from the address of the client, over TCP. */
+  static async open(server: Doors, way: Way, from = '127.0.0.1'): Promise<LetterConnection> {
     const { http, mqtt = 0 } = server.running.ports;
     if (way === 'over WebSocket') {
       const webSocket = new WebSocket(`ws://127.0.0.1:${http}/mqtt`, 'mqtt');
@@ -40,7 +41,7 @@ export class LetterConnection {
       await new Promise((resolve, reject) => webSocket.once('open', resolve).once('error', reject));
       return connection;
     }
-    const socket: Socket = connect({ host: '127.0.0.1', port: mqtt, noDelay: true });
+    const socket: Socket = connect({ host: '127.0.0.1', port: mqtt, noDelay: true, localAddress: from });
     const connection = new LetterConnection(socket, way);
     await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
     return connection;

@@ -53,9 +53,9 @@ export class PacketClient {
 
   static async open(
     server: Doors,
-    { way = 'in one piece' as Way, version = 5 as Version } = {},
+    { way = 'in one piece' as Way, version = 5 as Version, from = '127.0.0.1' } = {},
   ): Promise<PacketClient> {
-    return new PacketClient(await LetterConnection.open(server, way), version);
+    return new PacketClient(await LetterConnection.open(server, way, from), version);
   }
 
   /** The CONNECT of a person; a session that ends with the connection, where nothing else is said. */

@@ -17,7 +17,7 @@ import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import page from '../../shared/page/record-page.module.css';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { clientAt, placeOf } from './client-place.ts';
 import { ClientState } from './client-state.tsx';
 import classes from './clients.module.css';
@@ -66,7 +66,7 @@ export function ClientPage() {
 }
 
 function Acts({ client: { id, connected, clean_session: isClean } }: { readonly client: Client }) {
-  const { clients } = useStrings();
+  const { clients } = usePageStrings();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [isCutting, cutting] = useDisclosure(false);
@@ -112,8 +112,8 @@ function Acts({ client: { id, connected, clean_session: isClean } }: { readonly 
 }
 
 function ConnectionFacts({ client }: { readonly client: Client }) {
-  const { clients } = useStrings();
-  const { transport, protocol, address, keep_alive: keepAlive, waiting, expires } = client;
+  const { clients } = usePageStrings();
+  const { transport, protocol, address, keep_alive: keepAlive, session_expiry: keptS, waiting, expires } = client;
   const since = client.connected_since ?? client.disconnected_since;
   const facts: readonly (readonly [string, ReactNode] | undefined)[] = [
     [clients.state, <ClientState key="state" client={client} />],
@@ -124,6 +124,7 @@ function ConnectionFacts({ client }: { readonly client: Client }) {
       : [clients.protocol, clients.protocolOver(protocol, clients.transports[transport as Transport])],
     keepAlive === undefined ? undefined : [clients.keepAlive, clients.seconds(keepAlive)],
     [clients.session, client.clean_session ? clients.clean : clients.kept],
+    keptS === undefined || keptS === 0 ? undefined : [clients.keptFor, clients.seconds(keptS)],
     expires === undefined ? undefined : [clients.ends, <Age key="ends" at={expires} />],
     client.messages_in === undefined ? undefined : [clients.messagesIn, client.messages_in],
     client.messages_out === undefined ? undefined : [clients.messagesOut, client.messages_out],
@@ -147,7 +148,7 @@ function Facts({ facts }: { readonly facts: readonly (readonly [string, ReactNod
 }
 
 function Subscriptions({ client: { subscriptions, subscription_count: count } }: { readonly client: Client }) {
-  const { clients } = useStrings();
+  const { clients } = usePageStrings();
   const words =
     count > subscriptions.length
       ? clients.subscriptionsShown(subscriptions.length, count)
@@ -169,7 +170,7 @@ function Subscriptions({ client: { subscriptions, subscription_count: count } }:
 }
 
 function Refused({ client: { refused } }: { readonly client: Client }) {
-  const { clients } = useStrings();
+  const { clients } = usePageStrings();
   const reasons = Object.entries(refused) as [keyof typeof clients.reasons, number][];
   return (
     <Section title={clients.refused} words={clients.refusedWords}>
@@ -187,7 +188,7 @@ function Refused({ client: { refused } }: { readonly client: Client }) {
 }
 
 function Will({ client: { will } }: { readonly client: Client }) {
-  const { clients } = useStrings();
+  const { clients } = usePageStrings();
   if (will === undefined) return null;
   const { topic, qos, retain, bytes, payload, payload_base64: base64 } = will;
   return (

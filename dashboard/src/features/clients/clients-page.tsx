@@ -13,7 +13,7 @@ import { VirtualList } from '../../shared/list/virtual-list.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { placeOf } from './client-place.ts';
 import { ClientState } from './client-state.tsx';
 import classes from './clients.module.css';
@@ -24,7 +24,7 @@ const rowHeight = 62;
 const rowsBeforeAnswer = 4;
 
 export function ClientsPage() {
-  const { clients } = useStrings();
+  const { clients } = usePageStrings();
   const search = route.useSearch();
   const navigate = useNavigate();
   const { find, state } = search;
@@ -75,7 +75,7 @@ export function ClientsPage() {
 }
 
 function Row({ client }: { readonly client: Schemas['MqttClient'] }) {
-  const { clients } = useStrings();
+  const { clients } = usePageStrings();
   const { id, owner, address, waiting } = client;
   return (
     <Link to="/clients/$client" params={{ client: placeOf(id) }} className={`${rows.row} ${classes.row}`}>
@@ -96,7 +96,7 @@ function Row({ client }: { readonly client: Schemas['MqttClient'] }) {
 }
 
 function RowHead() {
-  const { clients } = useStrings();
+  const { clients } = usePageStrings();
   return (
     <div className={`${rows.row} ${rows.head} ${classes.row}`} aria-hidden="true">
       <span>{clients.client}</span>
@@ -109,7 +109,7 @@ function RowHead() {
 }
 
 function Filters({ search }: { readonly search: ClientsSearch }) {
-  const { clients } = useStrings();
+  const { clients } = usePageStrings();
   const navigate = useNavigate();
   return (
     <Group mb="md" gap="sm">

@@ -2,11 +2,11 @@
 // made, and what its meta object holds.
 import type { Device } from '../../api/client.ts';
 import { RecordFields } from '../../shared/page/record-fields.tsx';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import classes from './section.module.css';
 
 export function DeviceAbout({ device }: { readonly device: Device }) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { device: words } = strings;
   const { domain, deployed, retention_days: days, meta, date_created: created, date_modified: modified } = device;
   const { notes, ...rest } = (meta ?? {}) as Readonly<Record<string, unknown>>;

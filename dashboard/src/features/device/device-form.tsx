@@ -19,7 +19,7 @@ import { type Form, useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export interface DeviceFormProps {
   readonly device: Device;
@@ -29,7 +29,7 @@ export interface DeviceFormProps {
 }
 
 export function DeviceForm(props: DeviceFormProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   return (
     <Dialog opened={props.isOpen} onClose={props.onClose} title={words.edit}>
       <Fields {...props} />
@@ -63,7 +63,7 @@ function valuesOf(device: Device): Values {
 }
 
 function Fields({ device, rights, onClose }: DeviceFormProps) {
-  const { device: words, shared } = useStrings();
+  const { device: words, shared } = usePageStrings();
   const queries = useQueryClient();
   const before = valuesOf(device);
   const form = useForm<Values>({
@@ -149,7 +149,7 @@ function Fields({ device, rights, onClose }: DeviceFormProps) {
 
 /** The domains in use, to choose from; any other may be typed. */
 function DomainInput({ form }: { readonly form: Form<Values> }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const { data = [] } = useQuery(domainsQuery);
   return (
     <Autocomplete

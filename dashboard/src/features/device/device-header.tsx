@@ -23,7 +23,7 @@ import { copyText } from '../../shared/page/copy-text.ts';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { QrLabel } from './connect/qr-label.tsx';
 import { DeviceForm } from './device-form.tsx';
 import classes from './device-header.module.css';
@@ -34,7 +34,7 @@ export interface DeviceHeaderProps {
 }
 
 export function DeviceHeader({ device, rights }: DeviceHeaderProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const rename = useRename(device);
   const { id, name, owner, gateway_id: gateway, domain } = device;
   return (
@@ -67,7 +67,7 @@ export function DeviceHeader({ device, rights }: DeviceHeaderProps) {
 }
 
 function useRename({ id, name: before = '' }: Device): (name: string) => void {
-  const { shared } = useStrings();
+  const { shared } = usePageStrings();
   const change = useDeviceChange(id);
   const rename = (name: string, undo?: () => void) =>
     void change({
@@ -80,7 +80,7 @@ function useRename({ id, name: before = '' }: Device): (name: string) => void {
 }
 
 function VisibilitySwitch({ device, mayEdit }: { readonly device: Device; readonly mayEdit: boolean }) {
-  const { device: words, shared } = useStrings();
+  const { device: words, shared } = usePageStrings();
   const change = useDeviceChange(device.id);
   const isPublic = device.visibility === 'public';
   const become = (visibility: Device['visibility'], undo?: () => void) => {
@@ -120,7 +120,7 @@ interface MoreMenuProps {
 }
 
 function MoreMenu({ device, onEdit, onOtherId, onRemove }: MoreMenuProps) {
-  const { device: words, imports } = useStrings();
+  const { device: words, imports } = usePageStrings();
   const navigate = useNavigate();
   return (
     <Menu position="bottom-end">
@@ -157,7 +157,7 @@ function MoreMenu({ device, onEdit, onOtherId, onRemove }: MoreMenuProps) {
 }
 
 function Actions({ device, rights }: DeviceHeaderProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const [dialog, setDialog] = useState<'qr' | 'people' | 'edit' | 'id' | 'remove'>();
   const { data: facts } = useQuery(factsQuery);
   const address = `${originFor(facts)}/devices/${encodeURIComponent(device.id)}`;
@@ -213,7 +213,7 @@ interface RemoveDeviceProps {
 }
 
 function RemoveDevice({ device, isOpen, onClose }: RemoveDeviceProps) {
-  const { device: words, shared } = useStrings();
+  const { device: words, shared } = usePageStrings();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { data: lost } = useQuery({

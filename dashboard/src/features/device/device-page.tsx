@@ -18,7 +18,7 @@ import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import type { Setting } from './activity/use-activity.ts';
 import { Actuators } from './actuators/actuators.tsx';
 import { DeviceAbout } from './device-about.tsx';
-import { OpenAlarms } from './device-alarms.tsx';
+import { OpenAlarms, useAlarmsAreComing } from './device-alarms.tsx';
 import { DeviceHeader } from './device-header.tsx';
 import { DevicePlace } from './device-place.tsx';
 import type { DeviceSearch } from './device-search.ts';
@@ -35,6 +35,7 @@ export function DevicePage() {
   const { data: rights = noRights, isPending } = useQuery(rightsQuery(id));
   const navigate = useNavigate();
   const search = route.useSearch();
+  const areAlarmsComing = useAlarmsAreComing(id, search);
   // An id that it had before leads here; all that is kept of it stands under the present one.
   const presentId = device?.id ?? id;
   useEffect(() => {
@@ -42,7 +43,8 @@ export function DevicePage() {
       void navigate({ to: '/devices/$device', params: { device: presentId }, search, replace: true });
   }, [presentId, id, search, navigate]);
   if (presentId !== id) return <Waiting id={presentId} />;
-  if (device !== undefined) return <Page key={id} device={device} rights={isPending ? undefined : rights} />;
+  if (device !== undefined)
+    return <Page key={id} device={device} rights={isPending || areAlarmsComing ? undefined : rights} />;
   return error === null ? (
     <Waiting id={id} />
   ) : (
@@ -62,7 +64,7 @@ function Waiting({ id }: { readonly id: string }) {
   );
 }
 
-/** `rights` are undefined until they are known. */
+/** `rights` are undefined until they and the open alarms are known. */
 function Page({ device, rights }: { readonly device: Device; readonly rights: Rights | undefined }) {
   const search = route.useSearch();
   const navigate = useNavigate();

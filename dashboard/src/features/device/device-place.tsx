@@ -3,12 +3,12 @@
 import { Button, Group, NumberInput, Text } from '@mantine/core';
 import { useState } from 'react';
 import { api, call, type Device } from '../../api/client.ts';
+import { isOnEarth } from '../../api/places.ts';
 import type { Rights } from '../../api/rights.ts';
 import { useDeviceChange } from '../../shared/device/use-device-change.ts';
 import { useForm } from '../../shared/form/use-form.ts';
-import { isOnEarth } from '../../shared/map/map-marker.ts';
 import { MapView } from '../../shared/map/map-view.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import classes from './section.module.css';
 
 interface Position {
@@ -17,7 +17,7 @@ interface Position {
 }
 
 export function DevicePlace({ device, rights }: { readonly device: Device; readonly rights: Rights }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const [isSetting, setSetting] = useState(false);
   const change = useDeviceChange(device.id);
   const { latitude, longitude } = device.location ?? {};
@@ -70,7 +70,7 @@ interface CoordinatesProps {
 }
 
 function Coordinates({ place, onSave }: CoordinatesProps) {
-  const { device: words, shared } = useStrings();
+  const { device: words, shared } = usePageStrings();
   const form = useForm<{ latitude: number | ''; longitude: number | '' }>({
     initial: { latitude: place?.latitude ?? '', longitude: place?.longitude ?? '' },
     check: ({ latitude, longitude }) => ({

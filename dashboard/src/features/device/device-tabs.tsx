@@ -6,7 +6,7 @@ import type { Rights } from '../../api/rights.ts';
 import type { LiveDatapoint } from '../../api/use-live.ts';
 import { useSession } from '../../api/use-session.ts';
 import tabs from '../../shared/page/tabs.module.css';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Activity } from './activity/activity.tsx';
 import { Drops } from './activity/drops.tsx';
 import type { Setting } from './activity/use-activity.ts';
@@ -29,7 +29,7 @@ export interface DeviceTabsProps {
 }
 
 export function DeviceTabs({ device, rights, search, arrived, settings, onChange }: DeviceTabsProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const isUser = useSession().status === 'user';
   const [key, setKey] = useState<string>();
   const isOffered: Readonly<Record<DeviceTab, boolean>> = {

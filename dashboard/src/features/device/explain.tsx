@@ -9,7 +9,7 @@ import { UserInput } from '../../shared/account/user-input.tsx';
 import { scopeNames, useScopeWords } from '../../shared/device/scopes.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import classes from './explain.module.css';
 
 interface Reason {
@@ -29,7 +29,7 @@ interface Explanation {
 }
 
 export function Explain({ device, isManager }: { readonly device: string; readonly isManager: boolean }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const me = useUsername();
   const [typed, setTyped] = useState('');
   const [asked, setAsked] = useState(isManager ? '' : me);
@@ -65,7 +65,7 @@ export function Explain({ device, isManager }: { readonly device: string; readon
 }
 
 function Answer({ explanation }: { readonly explanation: Explanation }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const scopeWords = useScopeWords();
   const held = new Set(
     explanation.scopes.filter((one) => one.held).map(({ scope }) => scope.replace(/^devices/, 'device')),

@@ -5,11 +5,11 @@ import type { Device } from '../../api/client.ts';
 import { futureQuery } from '../../api/future.ts';
 import { limits } from '../../limits.ts';
 import { Icon } from '../../shared/page/icon.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import classes from './future-sensors.module.css';
 
 export function FutureSensors({ device }: { readonly device: Device }) {
-  const { device: words, shared } = useStrings();
+  const { device: words, shared } = usePageStrings();
   const { data: all = [] } = useQuery(futureQuery(device));
   if (all.length === 0) return null;
   const shown = all.slice(0, limits.futureShownMax);

@@ -4,7 +4,7 @@ import { Chip, Group, Text } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
 import type { Device } from '../../api/client.ts';
 import { currentOf } from '../../api/current-value.ts';
-import { heardAt } from '../../api/devices.ts';
+import { measuredAt } from '../../api/devices.ts';
 import type { Rights } from '../../api/rights.ts';
 import { settingsQuery } from '../../api/settings.ts';
 import { limits } from '../../limits.ts';
@@ -15,7 +15,7 @@ import { useSpanBack } from '../../shared/chart/span-steps.ts';
 import { choiceOf, useHistories } from '../../shared/chart/use-histories.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import type { DeviceSearch } from './device-search.ts';
 import { FutureSensors } from './future-sensors.tsx';
 import classes from './section.module.css';
@@ -33,7 +33,7 @@ export interface JointChartProps {
 }
 
 export function JointChart({ device, rights, search, onChange }: JointChartProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const nowMs = useNow();
   const drawable = device.sensors.filter((sensor) => typeof currentOf(sensor)?.value === 'number');
   const chosen = search.chart ?? chooseFirst(device);
@@ -41,7 +41,7 @@ export function JointChart({ device, rights, search, onChange }: JointChartProps
   const lastMs = shown
     .map(currentOf)
     .reduce(
-      (newest: number | undefined, last) => (last === undefined ? newest : Math.max(newest ?? 0, heardAt(last))),
+      (newest: number | undefined, last) => (last === undefined ? newest : Math.max(newest ?? 0, measuredAt(last))),
       undefined,
     );
   const span = spanOf(search, { nowMs, lastMs });

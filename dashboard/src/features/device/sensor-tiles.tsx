@@ -8,11 +8,11 @@ import { Link } from '@tanstack/react-router';
 import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device, Sensor } from '../../api/client.ts';
 import { currentOf } from '../../api/current-value.ts';
-import { dayKey, dayQuery, heardAt, type SensorDay } from '../../api/devices.ts';
+import { dayKey, dayQuery, type SensorDay } from '../../api/devices.ts';
 import type { Rights } from '../../api/rights.ts';
 import { limits } from '../../limits.ts';
 import { Sparkline } from '../../shared/chart/sparkline.tsx';
-import { freshnessOf } from '../../shared/device/freshness.ts';
+import { sensorState } from '../../shared/device/device-state.ts';
 import { PointAge } from '../../shared/device/point-age.tsx';
 import { type Calib, decimalsOf } from '../../shared/device/precision.ts';
 import { SensorForm } from '../../shared/device/sensor-form.tsx';
@@ -21,13 +21,13 @@ import { formatNumber, isLongUnit, Value } from '../../shared/device/value.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
-import { useLocale, useStrings } from '../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 import { ActuatorForm } from './actuators/actuator-form.tsx';
 import { AddActuator } from './actuators/actuators.tsx';
 import classes from './sensor-tiles.module.css';
 
 export function SensorTiles({ device, rights }: { readonly device: Device; readonly rights: Rights }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const [isAdding, { open, close }] = useDisclosure(false);
   const [isAddingActuator, actuatorForm] = useDisclosure(false);
   const { data: days } = useQuery({
@@ -79,15 +79,10 @@ function Tile({ device, sensor, day }: TileProps) {
   const silent = useSilentSensors();
   const { id, name, unit } = sensor;
   const last = currentOf(sensor);
-  const lastMs = last === undefined ? undefined : heardAt(last);
   return (
     <Link to="/devices/$device/sensors/$sensor" params={{ device, sensor: id }} className={classes.tile}>
       <span className={classes.head}>
-        <StateDot
-          state={
-            silent.has(dayKey(device, id)) ? 'silent' : freshnessOf(lastMs, { nowMs, intervalMs: day?.intervalMs })
-          }
-        />
+        <StateDot state={sensorState(device, sensor, { nowMs, silent })} />
         <span className={classes.name} title={name || id}>
           {name || id}
         </span>
@@ -113,8 +108,8 @@ interface TrendProps {
 
 /** How the value has moved in three hours: an arrow and by how much. */
 function Trend({ value, unit, day, calib }: TrendProps) {
-  const { device: words } = useStrings();
-  const { tag } = useLocale();
+  const { device: words } = usePageStrings();
+  const { tag } = usePageLocale();
   const back = Math.round((limits.trendMs / 86_400_000) * limits.sparklinePoints);
   const before = day?.means.at(-1 - back);
   if (typeof value !== 'number' || before === undefined || before === null) return null;

@@ -2,28 +2,26 @@
 import { useQueries } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { api, callPage, type Device } from '../../api/client.ts';
+import { daySinceHeard } from '../../api/devices.ts';
 import { filterValue } from '../../api/filter-value.ts';
 import { keys } from '../../api/query-keys.ts';
-import { serverNow } from '../../api/server-time.ts';
 import { limits } from '../../limits.ts';
 import type { HeardDevice } from '../../shared/chart/use-days.ts';
 import { lastHeard } from '../../shared/device/device-state.ts';
 import type { DevicesQuestion } from '../../shared/map/placed-devices.ts';
 import type { DevicesSearch } from './devices-search.ts';
 
-const dayMs = 86_400_000;
 const orders = { name: 'natural', created: '-created', heard: '-heard', silent: 'heard' } as const;
 
-/** The question to the server; times are rounded, so that it is the same for a while. */
+/** The question to the server. */
 export function questionOf(search: DevicesSearch): DevicesQuestion {
   const { find, owner, shared, visibility, domain, gateway, silent, sort = 'created' } = search;
-  const before = new Date(Math.floor((serverNow() - dayMs) / 600_000) * 600_000).toISOString();
   const conditions = [
     owner === undefined ? '' : `owner==${filterValue(owner)}`,
     visibility === undefined ? '' : `visibility==${visibility}`,
     domain === undefined ? '' : `domain==${filterValue(domain)}`,
     gateway === undefined ? '' : `gateway_id==${filterValue(gateway)}`,
-    silent === undefined ? '' : `last_heard<${before}`,
+    silent === undefined ? '' : `last_heard<${daySinceHeard()}`,
   ].filter((condition) => condition !== '');
   return {
     ...(conditions.length === 0 ? {} : { q: conditions.join(';') }),

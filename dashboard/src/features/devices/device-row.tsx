@@ -38,7 +38,7 @@ export function DeviceRow({ device, days, columns }: DeviceRowProps) {
   const shown = sensors.filter(({ last_value }) => last_value !== undefined).slice(0, limits.rowValuesMax);
   return (
     <Link to="/devices/$device" params={{ device: id }} className={classes.row} data-columns={columns}>
-      <StateDot state={deviceState(device, nowMs, { days, silent })} />
+      <StateDot state={deviceState(device, { nowMs, silent })} />
       <span className={classes.names}>
         <span className={classes.name}>
           <span className={classes.words} dir="auto" title={name || id}>

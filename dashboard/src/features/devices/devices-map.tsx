@@ -4,10 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { DeviceMap } from '../../shared/map/device-map.tsx';
 import { type DevicesQuestion, placedQuery } from '../../shared/map/placed-devices.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export function DevicesMap({ question }: { readonly question: DevicesQuestion }) {
-  const { places } = useStrings();
+  const { places } = usePageStrings();
   const { data, error, refetch } = useQuery(placedQuery(question));
   return (
     <>

@@ -5,7 +5,6 @@ import { useDisclosure } from '@mantine/hooks';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { useDays } from '../../shared/chart/use-days.ts';
-import { CreateDevice } from '../../shared/device/create-device.tsx';
 import { VirtualList } from '../../shared/list/virtual-list.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
@@ -17,6 +16,9 @@ import { type DeviceList, questionOf, useDeviceList } from './device-list.ts';
 import { DeviceRow, DeviceRowHead, deviceRowHeight } from './device-row.tsx';
 import type { DevicesSearch } from './devices-search.ts';
 
+const CreateDevice = lazy(async () => ({
+  default: (await import('../../shared/device/create-device.tsx')).CreateDevice,
+}));
 const FirstRun = lazy(async () => ({ default: (await import('./first-run.tsx')).FirstRun }));
 const DevicesMap = lazy(async () => ({ default: (await import('./devices-map.tsx')).DevicesMap }));
 const route = getRouteApi('/devices');
@@ -26,6 +28,9 @@ export function DevicesPage() {
   const search = route.useSearch();
   const list = useDeviceList(search);
   const [isCreating, { open, close }] = useDisclosure(false);
+  // From then on, so that it can be seen to close.
+  const [hasCreated, setCreated] = useState(false);
+  if (isCreating && !hasCreated) setCreated(true);
   const { sort: _, view, ...filters } = search;
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
   const isEmpty = list.total === 0;
@@ -58,7 +63,11 @@ export function DevicesPage() {
           <DevicesMap question={questionOf(search)} />
         </Suspense>
       )}
-      <CreateDevice isOpen={isCreating} onClose={close} />
+      {hasCreated && (
+        <Suspense>
+          <CreateDevice isOpen={isCreating} onClose={close} />
+        </Suspense>
+      )}
     </>
   );
 }

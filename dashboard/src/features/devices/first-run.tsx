@@ -15,14 +15,14 @@ import { AddressNote } from '../../shared/page/address-note.tsx';
 import { CodeBlock } from '../../shared/page/code-block.tsx';
 import { CopyButton } from '../../shared/page/copy-button.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import classes from './first-run.module.css';
 
 const FirstChart = lazy(async () => ({ default: (await import('./first-chart.tsx')).FirstChart }));
 const pollMs = 2_000;
 
 export function FirstRun({ onCreate }: { readonly onCreate: () => void }) {
-  const { firstRun } = useStrings();
+  const { firstRun } = usePageStrings();
   const state = useSession();
   const isAdmin = state.status === 'user' && state.isAdmin;
   const access = useQuery({ ...guestAccessQuery, enabled: isAdmin });
@@ -55,7 +55,7 @@ export function FirstRun({ onCreate }: { readonly onCreate: () => void }) {
 
 /** Asked once of an admin; stays where it is while it is answered, so that nothing moves. */
 function Strangers({ state }: { readonly state: Schemas['GuestAccess'] }) {
-  const { strangers } = useStrings();
+  const { strangers } = usePageStrings();
   const [isAsked] = useState(!state.answered);
   const id = useId();
   if (!isAsked) return null;
@@ -93,7 +93,7 @@ function Way({ title, words, children }: WayProps) {
 }
 
 function PushNow() {
-  const { firstRun } = useStrings();
+  const { firstRun } = usePageStrings();
   const state = useSession();
   const first = useQuery({
     queryKey: [...keys.devices, 'first'],
@@ -120,7 +120,7 @@ function PushNow() {
 }
 
 function Waiting() {
-  const { firstRun } = useStrings();
+  const { firstRun } = usePageStrings();
   return (
     <>
       <span className={classes.dot} />
@@ -132,7 +132,7 @@ function Waiting() {
 }
 
 function Arrived({ device }: { readonly device: Device }) {
-  const { firstRun } = useStrings();
+  const { firstRun } = usePageStrings();
   return (
     <div className={`${classes.arrived} d-fade-in`}>
       <Text fw={650}>{firstRun.arrived}</Text>
@@ -147,7 +147,7 @@ function Arrived({ device }: { readonly device: Device }) {
 }
 
 function Gateway() {
-  const { firstRun } = useStrings();
+  const { firstRun } = usePageStrings();
   const state = useSession();
   const { data: facts } = useQuery(factsQuery);
   const mqtt = mqttDoorOf(facts)?.address ?? '';

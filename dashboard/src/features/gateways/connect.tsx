@@ -9,12 +9,12 @@ import { AddressNote } from '../../shared/page/address-note.tsx';
 import { CodeBlock } from '../../shared/page/code-block.tsx';
 import { CopyButton } from '../../shared/page/copy-button.tsx';
 import { Section } from '../../shared/page/section.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { type Gateway, useGatewayDevices } from './gateway.ts';
 import classes from './gateways.module.css';
 
 export function Connect({ gateway }: { readonly gateway: Gateway }) {
-  const { gateways } = useStrings();
+  const { gateways } = usePageStrings();
   const state = useSession();
   const { data: facts } = useQuery(factsQuery);
   const { port, tlsPort } = facts?.mqtt ?? {};

@@ -15,7 +15,7 @@ import { askPosition } from '../../shared/map/ask-position.ts';
 import { Icon } from '../../shared/page/icon.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import type { Gateway } from './gateway.ts';
 
 interface GatewayFormProps {
@@ -26,7 +26,7 @@ interface GatewayFormProps {
 }
 
 export function GatewayForm(props: GatewayFormProps) {
-  const { gateways } = useStrings();
+  const { gateways } = usePageStrings();
   return (
     <Dialog
       opened={props.isOpen}
@@ -47,7 +47,7 @@ interface Values {
 }
 
 function Fields({ onClose, gateway }: GatewayFormProps) {
-  const { gateways, devices, shared } = useStrings();
+  const { gateways, devices, shared } = usePageStrings();
   const isUser = useSession().status === 'user';
   const { data: facts } = useQuery(factsQuery);
   const queries = useQueryClient();

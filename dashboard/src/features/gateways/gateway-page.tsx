@@ -1,5 +1,5 @@
 // A gateway: whether it is there, its devices with their last values, where it stands, and how to connect it.
-import { Anchor, Button, Skeleton } from '@mantine/core';
+import { Anchor, Box, Button, Skeleton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
@@ -7,7 +7,9 @@ import { unlessGone } from '../../api/api-problem.ts';
 import { api, call } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
 import { keys } from '../../api/query-keys.ts';
+import { useSession } from '../../api/use-session.ts';
 import { limits } from '../../limits.ts';
+import { AlarmList } from '../../shared/alarm/alarm-list.tsx';
 import { Age } from '../../shared/device/age.tsx';
 import { CreateDevice } from '../../shared/device/create-device.tsx';
 import { DeviceList } from '../../shared/device/device-list.tsx';
@@ -22,9 +24,9 @@ import { ProblemNotice, problemWords } from '../../shared/page/problem-notice.ts
 import page from '../../shared/page/record-page.module.css';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Connect } from './connect.tsx';
-import { type Gateway, gatewayKey, useGatewayDevices } from './gateway.ts';
+import { type Gateway, gatewayKey, useGatewayAlarms, useGatewayDevices } from './gateway.ts';
 import { GatewayForm } from './gateway-form.tsx';
 import { GatewayState } from './gateway-state.tsx';
 import classes from './gateways.module.css';
@@ -42,9 +44,11 @@ export function GatewayPage() {
     refetchInterval: 15_000,
     queryFn: () => call(api.GET('/api/v2/gateways/{gateway}', { params: { path } })),
   });
-  // Without the ports of the server the lines that connect a gateway would be wrong, and then move.
+  // With what is wrong, which stands above all; without the ports of the server the lines that connect a gateway would be wrong, and then move.
   const { isLoading } = useQuery(factsQuery);
-  const data = isLoading ? undefined : unlessGone(answered, error);
+  const alarms = useGatewayAlarms(path.gateway);
+  const areAlarmsComing = useSession().status === 'user' && !alarms.isFetched;
+  const data = isLoading || areAlarmsComing ? undefined : unlessGone(answered, error);
   return (
     <>
       <PageHeader
@@ -60,6 +64,11 @@ export function GatewayPage() {
       {data === undefined && error === null && <Skeleton height={320} />}
       {data !== undefined && (
         <>
+          {alarms.data !== undefined && alarms.data.total > 0 && (
+            <Box mb="lg">
+              <AlarmList alarms={alarms.data.page} total={alarms.data.total} />
+            </Box>
+          )}
           <Facts gateway={data} />
           <div className={page.columns}>
             <Devices gateway={data} />
@@ -78,7 +87,7 @@ export function GatewayPage() {
 }
 
 function Acts({ gateway }: { readonly gateway: Gateway }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { gateways, shared } = strings;
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -110,7 +119,7 @@ function Acts({ gateway }: { readonly gateway: Gateway }) {
 }
 
 function Facts({ gateway }: { readonly gateway: Gateway }) {
-  const { gateways, shared } = useStrings();
+  const { gateways, shared } = usePageStrings();
   const { owner, visibility, date_created, last_seen, refused } = gateway;
   const facts = [
     [gateways.state, <GatewayState key="state" gateway={gateway} />],
@@ -133,7 +142,7 @@ function Facts({ gateway }: { readonly gateway: Gateway }) {
 }
 
 function Devices({ gateway: { id } }: { readonly gateway: Gateway }) {
-  const { gateways, devices: words } = useStrings();
+  const { gateways, devices: words } = usePageStrings();
   const [isCreating, { open, close }] = useDisclosure(false);
   const { data, error } = useGatewayDevices(id, limits.relatedDevicesMax);
   const total = data?.total ?? 0;
@@ -159,7 +168,7 @@ function Devices({ gateway: { id } }: { readonly gateway: Gateway }) {
 }
 
 function Place({ gateway }: { readonly gateway: Gateway }) {
-  const { gateways } = useStrings();
+  const { gateways } = usePageStrings();
   const { latitude, longitude } = gateway.location ?? {};
   if (latitude === undefined || longitude === undefined) return null;
   const label = gateway.name || gateway.id;

@@ -14,7 +14,7 @@ import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { type Gateway, gatewayKey, useDeviceCount } from './gateway.ts';
 import { GatewayForm } from './gateway-form.tsx';
 import { GatewayState } from './gateway-state.tsx';
@@ -25,7 +25,7 @@ const rowHeight = 62;
 const rowsBeforeAnswer = 4;
 
 export function GatewaysPage() {
-  const { gateways } = useStrings();
+  const { gateways } = usePageStrings();
   const removals = useRemovals();
   const [isCreating, { open, close }] = useDisclosure(false);
   const { data, error, refetch } = useQuery({
@@ -71,7 +71,7 @@ export function GatewaysPage() {
 }
 
 function Row({ gateway }: { readonly gateway: Gateway }) {
-  const { gateways } = useStrings();
+  const { gateways } = usePageStrings();
   const { id, name, owner, last_seen: seen } = gateway;
   // A phone has no room for it: there it is not asked for, a request for each row.
   const isWide = useMediaQuery('(width >= 768px)', undefined, { getInitialValueInEffect: false });
@@ -95,7 +95,7 @@ function Row({ gateway }: { readonly gateway: Gateway }) {
 }
 
 function RowHead() {
-  const { gateways, shared } = useStrings();
+  const { gateways, shared } = usePageStrings();
   return (
     <div className={`${rows.row} ${rows.head} ${classes.row}`} aria-hidden="true">
       <span>{gateways.gateway}</span>

@@ -1,7 +1,7 @@
 // The columns of a file: what is in each, and what it is taken for, which can be changed.
 import { NativeSelect, Text, TextInput, Title } from '@mantine/core';
 import type { Strings } from '../../strings/catalogue.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import type { Columns } from './import-call.ts';
 import classes from './imports.module.css';
 
@@ -18,7 +18,7 @@ const words = ['timestamp', 'date', 'time', 'device', 'sensor', 'value', 'receiv
 type Word = (typeof words)[number];
 
 export function ColumnRoles({ columns, roles, onRoles }: ColumnRolesProps) {
-  const { imports } = useStrings();
+  const { imports } = usePageStrings();
   // Once one is said, all are: what is not mapped would be left out.
   const now: Roles = roles ?? Object.fromEntries(columns.map(({ column, role }) => [column, role]));
   return (
@@ -50,7 +50,7 @@ interface ColumnRowProps {
 }
 
 function ColumnRow({ column, role, onRole }: ColumnRowProps) {
-  const { imports } = useStrings();
+  const { imports } = usePageStrings();
   const name = column.name || imports.column(column.column);
   const isSensor = !(words as readonly string[]).includes(role);
   const choose = (word: string) => onRole(word === '/' ? `/${sensorIdOf(column)}` : word);

@@ -2,13 +2,13 @@
 import { Text } from '@mantine/core';
 import { type DragEvent, useState } from 'react';
 import { Icon } from '../../shared/page/icon.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import classes from './drop-zone.module.css';
 
 const accepted = '.csv,.tsv,.txt,.dat,.ndjson,.jsonl,.json,text/csv,text/plain,application/json';
 
 export function DropZone({ onFile }: { readonly onFile: (file: File) => void }) {
-  const { imports } = useStrings();
+  const { imports } = usePageStrings();
   const [isOver, setOver] = useState(false);
   const onDrop = (event: DragEvent) => {
     event.preventDefault();

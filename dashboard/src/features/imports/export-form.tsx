@@ -7,11 +7,11 @@ import { useForm } from '../../shared/form/use-form.ts';
 import { byteSize } from '../../shared/page/byte-size.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import { downloadValues } from './download-values.ts';
 
 export function ExportForm({ device }: { readonly device: string }) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { imports } = strings;
   const [bytes, setBytes] = useState(0);
   const form = useForm({

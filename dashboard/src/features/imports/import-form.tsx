@@ -10,7 +10,7 @@ import { limits } from '../../limits.ts';
 import { byteSize } from '../../shared/page/byte-size.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import type { ChosenFile, Encoding } from './chosen-file.ts';
 import { ColumnRoles } from './column-roles.tsx';
 import { type Columns, type ImportAnswer, type ImportSettings, queryOf, sendImport } from './import-call.ts';
@@ -30,7 +30,7 @@ export interface ImportFormProps {
 const noColumns: Columns = [];
 
 export function ImportForm({ chosen, device, onEncoding, onAnother }: ImportFormProps) {
-  const { strings } = useLocale();
+  const { strings } = usePageLocale();
   const { imports } = strings;
   const [settings, setSettings] = useState<ImportSettings>(() => initialSettings(device));
   const [job, setJob] = useState<ImportJob>();
@@ -137,7 +137,7 @@ function usePreview(chosen: ChosenFile, settings: ImportSettings) {
 }
 
 function FileHead({ chosen, onAnother }: { readonly chosen: ChosenFile; readonly onAnother: () => void }) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   return (
     <Group justify="space-between" wrap="nowrap" gap="sm">
       <Group gap="sm" wrap="nowrap" miw={0}>
@@ -162,7 +162,7 @@ interface ChoicesProps {
 }
 
 function Choices({ settings, change, created }: ChoicesProps) {
-  const { strings } = useLocale();
+  const { strings } = usePageLocale();
   const { imports } = strings;
   const names = created.map(({ device_id, sensor_id }) => `${device_id}/${sensor_id}`).join(', ');
   return (

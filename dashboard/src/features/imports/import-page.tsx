@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { Section } from '../../shared/page/section.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { type ChosenFile, openFile } from './chosen-file.ts';
 import { DropZone } from './drop-zone.tsx';
 import { ExportForm } from './export-form.tsx';
@@ -12,7 +12,7 @@ import { ImportForm } from './import-form.tsx';
 const route = getRouteApi('/import');
 
 export function ImportPage() {
-  const { imports } = useStrings();
+  const { imports } = usePageStrings();
   const { device = '' } = route.useSearch();
   const [chosen, setChosen] = useState<ChosenFile>();
   const choose = async (file: File) => setChosen(await openFile(file));

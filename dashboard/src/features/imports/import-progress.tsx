@@ -5,7 +5,7 @@ import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { keys } from '../../api/query-keys.ts';
 import { byteSize } from '../../shared/page/byte-size.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import type { ChosenFile } from './chosen-file.ts';
 import type { ImportJob } from './import-job.ts';
 import { ImportReport } from './import-report.tsx';
@@ -21,7 +21,7 @@ export interface ImportProgressProps {
 type State = 'running' | 'stopped' | 'broken' | 'done';
 
 export function ImportProgress({ job, chosen, device, onBack, onImport }: ImportProgressProps) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { imports, shared } = strings;
   const queries = useQueryClient();
   const [state, setState] = useState<State>('running');
@@ -100,7 +100,7 @@ export function ImportProgress({ job, chosen, device, onBack, onImport }: Import
   );
 }
 
-function headline(job: ImportJob, { imports }: ReturnType<typeof useLocale>['strings']): string {
+function headline(job: ImportJob, { imports }: ReturnType<typeof usePageLocale>['strings']): string {
   const accepted = job.total?.accepted ?? 0;
   return job.isDry ? imports.checked(accepted) : imports.stored(accepted);
 }

@@ -1,14 +1,14 @@
 // What became of a file so far, in numbers, and what was refused of it.
 import { Alert, Anchor, List, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import type { ImportAnswer } from './import-call.ts';
 import { localTime } from './import-samples.tsx';
 import { saidWords } from './import-words.ts';
 import { RefusedLines } from './refused-lines.tsx';
 
 export function ImportReport({ answer, device }: { readonly answer: ImportAnswer; readonly device: string }) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { imports } = strings;
   const { lines, duplicates, missing, refused_count: refused, from, to, created, stopped, dry_run: isDry } = answer;
   const names = created.map(({ device_id, sensor_id }) => `${device_id}/${sensor_id}`).join(', ');

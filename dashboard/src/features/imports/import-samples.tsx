@@ -2,14 +2,14 @@
 import { Alert, List, Table, Text, Title } from '@mantine/core';
 import { formatValue } from '../../shared/device/value.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import type { ImportAnswer } from './import-call.ts';
 import { allSaid } from './import-words.ts';
 import classes from './imports.module.css';
 import { RefusedLines } from './refused-lines.tsx';
 
 export function Samples({ answer }: { readonly answer: ImportAnswer }) {
-  const { strings } = useLocale();
+  const { strings } = usePageLocale();
   const { imports } = strings;
   const { samples = [] } = answer;
   const problems = allSaid(imports, answer.problems, answer.problem_codes);
@@ -39,7 +39,7 @@ export function Samples({ answer }: { readonly answer: ImportAnswer }) {
 const shownMax = 8;
 
 function SampleTable({ samples }: { readonly samples: NonNullable<ImportAnswer['samples']> }) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { imports } = strings;
   const hasDevices = new Set(samples.map(({ device_id }) => device_id)).size > 1;
   return (

@@ -9,10 +9,10 @@ import { filterValue } from '../../api/filter-value.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export function MissingDevice({ device }: { readonly device: string }) {
-  const { imports } = useStrings();
+  const { imports } = usePageStrings();
   const queries = useQueryClient();
   const [asked] = useDebouncedValue(device, limits.searchPauseMs * 2);
   const [error, setError] = useState<unknown>();

@@ -5,7 +5,7 @@ import { DeviceInput } from '../../shared/device/device-input.tsx';
 import { idFromName } from '../../shared/form/id-from-name.ts';
 import type { Strings } from '../../strings/catalogue.ts';
 import { isolated } from '../../strings/isolated.ts';
-import { useLocale, useStrings } from '../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 import { type ChosenFile, type Encoding, encodings } from './chosen-file.ts';
 import type { ImportAnswer, ImportSettings } from './import-call.ts';
 import classes from './imports.module.css';
@@ -24,7 +24,7 @@ const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zon
 
 export function ReadingFields(props: ReadingFieldsProps) {
   const { settings, change, found } = props;
-  const { strings, tag } = useLocale();
+  const { strings, tag } = usePageLocale();
   const { imports } = strings;
   const [isOpen, { toggle }] = useDisclosure(false);
   const suggested = idFromName(props.chosen.file.name.replace(/\.\w+$/, ''));
@@ -90,7 +90,7 @@ const skippedShownMax = 20;
 
 /** What loggers write before their table, to be looked at: nothing is left out in silence. */
 function SkippedLines({ head, skip }: { readonly head: string; readonly skip: number }) {
-  const { imports } = useStrings();
+  const { imports } = usePageStrings();
   if (skip === 0) return null;
   const lines = head.split(/\r?\n/, Math.min(skip, skippedShownMax));
   return (
@@ -105,7 +105,7 @@ function SkippedLines({ head, skip }: { readonly head: string; readonly skip: nu
 }
 
 function Otherwise({ chosen, settings, change, onEncoding }: ReadingFieldsProps) {
-  const { imports } = useStrings();
+  const { imports } = usePageStrings();
   const auto = { value: 'auto', label: imports.auto };
   const choice = (name: 'delimiter' | 'decimal' | 'header') => ({
     value: settings[name],

@@ -1,12 +1,12 @@
 // What was not stored, line by line, with the server's reasons.
 import { Table, Text, Title } from '@mantine/core';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import type { ImportAnswer } from './import-call.ts';
 import { saidWords } from './import-words.ts';
 import classes from './imports.module.css';
 
 export function RefusedLines({ answer }: { readonly answer: ImportAnswer }) {
-  const { imports } = useStrings();
+  const { imports } = usePageStrings();
   const { refused, refused_count: count } = answer;
   if (count === 0) return null;
   return (

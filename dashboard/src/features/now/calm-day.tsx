@@ -1,5 +1,6 @@
-// All is well: a calm sign, and the day in five lines, from its first moment where one is.
-import { Button } from '@mantine/core';
+// No alarm is open: a calm sign where nothing at all is wrong, else what is put aside; and the day in five lines, from its first
+// moment where one is.
+import { Button, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -13,6 +14,7 @@ import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { useLocale } from '../../strings/strings.ts';
 import classes from './now.module.css';
+import { PutAside, usePutAside } from './put-aside.tsx';
 
 const staleTime = limits.todayStaleMs;
 const one = { limit: 1, offset: 0 } as const;
@@ -20,6 +22,7 @@ const one = { limit: 1, offset: 0 } as const;
 export function CalmDay() {
   const { strings, tag } = useLocale();
   const { now } = strings;
+  const aside = usePutAside();
   const [since] = useState(() => new Date(new Date(serverNow()).setHours(0, 0, 0, 0)).toISOString());
   const all = useQuery({
     ...{ queryKey: keys.today('all', since), staleTime },
@@ -65,14 +68,20 @@ export function CalmDay() {
         </Button>
       </EmptyState>
     );
+  // Green is shown where it is known, and does not turn.
+  if (aside === undefined) return <Skeleton height={320} radius="md" />;
   return (
     <section className={classes.calm}>
-      <p className={classes.well}>
-        <span className={classes.sign}>
-          <Icon name="check" size={28} />
-        </span>
-        {now.allWell}
-      </p>
+      {aside.isWell ? (
+        <p className={classes.well}>
+          <span className={classes.sign}>
+            <Icon name="check" size={28} />
+          </span>
+          {now.allWell}
+        </p>
+      ) : (
+        <PutAside {...aside} />
+      )}
       <h2 className={classes.today}>{now.today}</h2>
       <dl className={classes.lines}>
         {counts.map(([count, key]) =>

@@ -12,16 +12,9 @@ import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useStrings } from '../../strings/strings.ts';
 import { AlarmFilters } from './alarm-filters.tsx';
 import { CalmDay } from './calm-day.tsx';
-import type { NowSearch, NowView } from './now-search.ts';
+import { type NowSearch, type NowView, questions } from './now-search.ts';
 
 const route = getRouteApi('/now');
-
-const limit = limits.alarmsShownMax;
-const questions: Readonly<Record<NowView, AlarmsQuestion>> = {
-  open: { state: 'active', snoozed: false, limit },
-  snoozed: { state: 'active', snoozed: true, limit },
-  over: { state: 'cleared', limit },
-};
 
 export function NowPage() {
   const { now } = useStrings();

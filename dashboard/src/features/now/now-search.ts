@@ -1,8 +1,16 @@
 // What of the page "Now" stands in its address: which alarms.
-import type { Alarm } from '../../api/alarms.ts';
+import type { Alarm, AlarmsQuestion } from '../../api/alarms.ts';
+import { limits } from '../../limits.ts';
 
 const nowViews = ['open', 'snoozed', 'over'] as const;
 export type NowView = (typeof nowViews)[number];
+
+const limit = limits.alarmsShownMax;
+export const questions: Readonly<Record<NowView, AlarmsQuestion>> = {
+  open: { state: 'active', snoozed: false, limit },
+  snoozed: { state: 'active', snoozed: true, limit },
+  over: { state: 'cleared', limit },
+};
 
 export const alarmKinds: readonly Alarm['kind'][] = ['rule', 'silence', 'gateway', 'storage'];
 

@@ -13,18 +13,18 @@ import { placedQuery } from '../../shared/map/placed-devices.ts';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useLocale, useStrings } from '../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 import classes from './places.module.css';
 import { hiddenStates, mapStates, type PlacesSearch } from './places-search.ts';
 
 const route = getRouteApi('/map');
 
 export function PlacesPage() {
-  const { devices, places } = useStrings();
+  const { devices, places } = usePageStrings();
   const search = route.useSearch();
   const change = useChange(search);
   const { data, error, refetch } = useQuery(placedQuery());
-  const { markers, onAlone } = useDeviceMarkers(data?.devices ?? []);
+  const markers = useDeviceMarkers(data?.devices ?? []);
   const found = markers.filter((marker) => isNamed(marker, search.find ?? ''));
   const hidden = hiddenStates(search.without);
   const shown = found.filter(({ state = 'never' }) => !hidden.includes(state));
@@ -34,8 +34,8 @@ export function PlacesPage() {
         title={places.title}
         subtitle={data === undefined || data.total === 0 ? '\u00a0' : places.count(shown.length, data.total)}
         actions={
-          data !== undefined &&
-          data.total > 0 && (
+          // There before its devices, so that nothing moves for it.
+          data?.total !== 0 && (
             <FindField
               className={classes.find}
               label={devices.find}
@@ -57,7 +57,6 @@ export function PlacesPage() {
           <Legend markers={found} search={search} />
           <MarkersMap
             markers={shown}
-            onAlone={onAlone}
             fitBy={JSON.stringify([data !== undefined, search])}
             height="max(300px, calc(100dvh - var(--map-around)))"
           />
@@ -79,7 +78,7 @@ function useChange(search: PlacesSearch): (changed: PlacesSearch) => void {
 
 /** What the colours say, how many there are of each, and a press leaves them out. */
 function Legend({ markers, search }: { readonly markers: readonly MapMarker[]; readonly search: PlacesSearch }) {
-  const { strings, tag } = useLocale();
+  const { strings, tag } = usePageLocale();
   const change = useChange(search);
   const hidden = hiddenStates(search.without);
   return (

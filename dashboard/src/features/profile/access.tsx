@@ -10,14 +10,14 @@ import { SignIns } from '../../shared/account/sign-ins.tsx';
 import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
-import { type Language, languages, unreviewed, useLocale, useStrings } from '../../strings/strings.ts';
+import { type Language, languages, unreviewed, usePageLocale, usePageStrings } from '../../strings/strings.ts';
 import { Everything } from './everything.tsx';
 import { RemoveMe } from './remove-me.tsx';
 
 type User = Schemas['User'];
 
 export function Access({ me }: { readonly me: User }) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   const [round, setRound] = useState(0);
   return (
     <>
@@ -36,7 +36,7 @@ export function Access({ me }: { readonly me: User }) {
 
 /** What callers without a token may do; for admins. */
 function Strangers() {
-  const { strangers } = useStrings();
+  const { strangers } = usePageStrings();
   const { data, error, refetch } = useQuery(guestAccessQuery);
   return (
     <Section title={strangers.title} words={strangers.words}>
@@ -50,7 +50,7 @@ function Strangers() {
 const schemes = { auto: 'schemeAuto', light: 'schemeLight', dark: 'schemeDark' } as const;
 
 function Look() {
-  const { language, strings, choose } = useLocale();
+  const { language, strings, choose } = usePageLocale();
   const { profile, shell } = strings;
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (

@@ -13,7 +13,7 @@ import { CopyButton } from '../../shared/page/copy-button.tsx';
 import { problemWords } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { type Channel, sendTest } from './test-message.ts';
 
 type User = Schemas['User'];
@@ -28,7 +28,7 @@ const channels: readonly { readonly name: Channel; readonly of: (me: User) => re
 ];
 
 export function Channels({ me }: { readonly me: User }) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   return (
     <>
       <Section title={profile.channelsTitle} words={profile.channelsWords}>
@@ -51,7 +51,7 @@ export function Channels({ me }: { readonly me: User }) {
 }
 
 function NewWebhookKey({ user }: { readonly user: string }) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   const [isAsking, { open, close }] = useDisclosure(false);
   const queries = useQueryClient();
   const rotate = async () => {
@@ -84,7 +84,7 @@ interface RowProps {
 }
 
 function Row({ channel, addresses, username }: RowProps) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { profile } = strings;
   const [said, setSaid] = useState('');
   const [isSending, setSending] = useState(false);

@@ -10,7 +10,7 @@ import { MoreFields } from '../../shared/form/more-fields.tsx';
 import { useForm } from '../../shared/form/use-form.ts';
 import { CodeBlock } from '../../shared/page/code-block.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export interface CreateKeyProps {
   readonly isOpen: boolean;
@@ -19,7 +19,7 @@ export interface CreateKeyProps {
 }
 
 export function CreateKey({ isOpen, onClose, isAdmin }: CreateKeyProps) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   const [made, setMade] = useState<string>();
   const close = () => {
     setMade(undefined);
@@ -43,7 +43,7 @@ export function CreateKey({ isOpen, onClose, isAdmin }: CreateKeyProps) {
 }
 
 function Made({ made, onDone }: { readonly made: string; readonly onDone: () => void }) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   return (
     <Stack gap="md" role="status">
       <Text>{profile.keyMadeWords}</Text>
@@ -98,7 +98,7 @@ interface FieldsProps {
 }
 
 function Fields({ isAdmin, onMade, onCancel }: FieldsProps) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   const queries = useQueryClient();
   const form = useForm({
     initial,

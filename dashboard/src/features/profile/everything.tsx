@@ -7,10 +7,10 @@ import { Icon } from '../../shared/page/icon.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 
 export function Everything() {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { ownAccount, shared } = strings;
   const [bytes, setBytes] = useState(0);
   const [error, setError] = useState<unknown>();

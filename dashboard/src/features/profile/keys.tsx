@@ -13,13 +13,13 @@ import { Icon } from '../../shared/page/icon.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { CreateKey } from './create-key.tsx';
 
 type Key = Schemas['Key'];
 
 export function Keys({ isAdmin }: { readonly isAdmin: boolean }) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   const [isCreating, { open, close }] = useDisclosure(false);
   const [revoked, setRevoked] = useState<Key>();
   const { data, error, refetch } = useQuery({
@@ -54,7 +54,7 @@ export function Keys({ isAdmin }: { readonly isAdmin: boolean }) {
 }
 
 function Revoke({ record, onClose }: { readonly record: Key | undefined; readonly onClose: () => void }) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   const queries = useQueryClient();
   const revoke = async () => {
     if (record === undefined) return;

@@ -10,12 +10,12 @@ import { type Form, useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 const senders = ['everyone', 'sharers', 'self'] as const;
 
 export function OwnData({ me }: { readonly me: Schemas['User'] }) {
-  const { person, profile, shared } = useStrings();
+  const { person, profile, shared } = usePageStrings();
   const queries = useQueryClient();
   const { data: facts } = useQuery(factsQuery);
   const form = useForm({

@@ -5,10 +5,10 @@ import { keys } from '../../api/query-keys.ts';
 import { QuotaBars } from '../../shared/account/quota-bars.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export function OwnQuotas() {
-  const { quota } = useStrings();
+  const { quota } = usePageStrings();
   const { data, error, refetch } = useQuery({
     queryKey: keys.ownQuota,
     queryFn: () => call(api.GET('/api/v2/users/me/quota')),

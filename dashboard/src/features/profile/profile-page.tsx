@@ -8,7 +8,7 @@ import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import tabs from '../../shared/page/tabs.module.css';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Access } from './access.tsx';
 import { Channels } from './channels.tsx';
 import { Keys } from './keys.tsx';
@@ -20,7 +20,7 @@ import { Shares } from './shares.tsx';
 const route = getRouteApi('/profile');
 
 export function ProfilePage() {
-  const { shell, profile } = useStrings();
+  const { shell, profile } = usePageStrings();
   const { tab = 'data' } = route.useSearch();
   const navigate = useNavigate();
   const { data, error, refetch } = useQuery(meQuery);

@@ -11,7 +11,7 @@ import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
 import classes from '../../shared/list/rows.module.css';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useLocale, useStrings } from '../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 
 type Entry = Schemas['Received'];
 type Act = 'keep' | 'giveBack';
@@ -22,7 +22,7 @@ export const receivedQuery = queryOptions({
 });
 
 export function Received({ entries }: { readonly entries: readonly Entry[] }) {
-  const { received } = useStrings();
+  const { received } = usePageStrings();
   const [asked, setAsked] = useState<{ readonly entry: Entry; readonly act: Act }>();
   const close = () => setAsked(undefined);
   return (
@@ -44,7 +44,7 @@ export function Received({ entries }: { readonly entries: readonly Entry[] }) {
 }
 
 function Row({ entry, onAct }: { readonly entry: Entry; readonly onAct: (act: Act) => void }) {
-  const { received } = useStrings();
+  const { received } = usePageStrings();
   const names = useNames(entry);
   const title = titleOf(entry);
   return (
@@ -94,7 +94,7 @@ interface QuestionProps {
 }
 
 function Keep({ entry, onClose }: QuestionProps) {
-  const { received } = useStrings();
+  const { received } = usePageStrings();
   const names = useNames(entry);
   const refresh = useRefresh();
   const keep = async () => {
@@ -118,7 +118,7 @@ function Keep({ entry, onClose }: QuestionProps) {
 }
 
 function GiveBack({ entry, onClose }: QuestionProps) {
-  const { received } = useStrings();
+  const { received } = usePageStrings();
   const refresh = useRefresh();
   const giveBack = async () => {
     if (entry?.from === undefined) return;
@@ -152,6 +152,6 @@ function titleOf(entry: Entry | undefined): string {
 }
 
 function useNames(entry: Entry | undefined): string {
-  const { tag } = useLocale();
+  const { tag } = usePageLocale();
   return new Intl.ListFormat(tag).format(entry?.shares.map(({ username }) => username) ?? []);
 }

@@ -19,12 +19,12 @@ import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 type User = Schemas['User'];
 
 export function RemoveMe({ me }: { readonly me: User }) {
-  const { ownAccount } = useStrings();
+  const { ownAccount } = usePageStrings();
   const [isOpen, { open, close }] = useDisclosure(false);
   return (
     <Section title={ownAccount.remove} words={ownAccount.removeWords}>
@@ -57,7 +57,7 @@ function Question({ me, onClose }: { readonly me: User; readonly onClose: () => 
 }
 
 function FirstStep({ me, owned, onClose, onNext }: StepProps & { readonly onNext: (choice: Choice) => void }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { ownAccount, users, shared } = strings;
   const ownsSome = owned.devices + owned.gateways > 0;
   const form = useForm({
@@ -93,7 +93,7 @@ function FirstStep({ me, owned, onClose, onNext }: StepProps & { readonly onNext
 }
 
 function WhatGoes() {
-  const { ownAccount } = useStrings();
+  const { ownAccount } = usePageStrings();
   return (
     <>
       <Text>{ownAccount.goes}</Text>
@@ -108,7 +108,7 @@ function WhatGoes() {
 }
 
 function LastStep({ me, owned, choice, onClose }: StepProps & { readonly choice: Choice }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { ownAccount, profile } = strings;
   const navigate = useNavigate();
   const deletes = choice?.devices === 'delete';

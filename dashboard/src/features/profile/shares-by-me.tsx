@@ -13,12 +13,12 @@ import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import classes from './shares-by-me.module.css';
 import { pageOf, type SharedShare, useShares } from './use-shares.ts';
 
 export function SharesByMe() {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   const { data, error, refetch } = useShares('by-me');
   return (
     <Section title={profile.byMe}>
@@ -37,7 +37,7 @@ export function SharesByMe() {
 }
 
 function Row({ of, share }: SharedShare) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   const { name, username, scopes } = share;
   const change = useShareChange(of);
   const { to, params } = pageOf(of);
@@ -56,7 +56,7 @@ function Row({ of, share }: SharedShare) {
 }
 
 function Add() {
-  const { device: words, profile } = useStrings();
+  const { device: words, profile } = usePageStrings();
   const queries = useQueryClient();
   const form = useForm({
     initial: { device: '', username: '' },

@@ -8,7 +8,7 @@ import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Received, receivedQuery } from './received.tsx';
 import { SharesByMe } from './shares-by-me.tsx';
 import { pageOf, useShares } from './use-shares.ts';
@@ -28,7 +28,7 @@ export function Shares() {
 }
 
 function SharesWithMe() {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   const { data, error, refetch } = useShares('with-me');
   return (
     <Section title={profile.withMe}>
@@ -55,7 +55,7 @@ function SharesWithMe() {
 }
 
 function Rights({ kind, scopes }: { readonly kind: SharedKind; readonly scopes: readonly string[] }) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   const { ofDevices } = scopesOf(kind);
   const onDevices = scopes.filter((scope) => ofDevices.includes(scope));
   return (
@@ -68,7 +68,7 @@ function Rights({ kind, scopes }: { readonly kind: SharedKind; readonly scopes: 
 }
 
 function Badges({ scopes }: { readonly scopes: readonly string[] }) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   return scopes.map((scope) => (
     <Badge key={scope} component="span" size="sm" variant="light" color="gray" tt="none">
       {wordsOf(scope, profile)}

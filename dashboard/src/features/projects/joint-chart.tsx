@@ -12,7 +12,7 @@ import { choiceOf, type SensorChoice, useHistories } from '../../shared/chart/us
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import type { ProjectSearch, SensorRef } from './project-search.ts';
 import classes from './projects.module.css';
 
@@ -25,7 +25,7 @@ interface JointChartProps {
 const height = 320;
 
 export function JointChart({ project, devices, search }: JointChartProps) {
-  const { projects } = useStrings();
+  const { projects } = usePageStrings();
   const navigate = useNavigate();
   const nowMs = useNow();
   const { sensors = firstSensors(devices) } = search;

@@ -11,7 +11,7 @@ import { FormButtons } from '../../shared/form/form-buttons.tsx';
 import { useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export type Project = components['schemas']['Project'];
 
@@ -28,7 +28,7 @@ interface ProjectFormProps {
 }
 
 export function ProjectForm(props: ProjectFormProps) {
-  const { projects } = useStrings();
+  const { projects } = usePageStrings();
   return (
     <Dialog
       opened={props.isOpen}
@@ -47,7 +47,7 @@ interface Values {
 }
 
 function Fields({ onClose, project }: ProjectFormProps) {
-  const { projects, shared } = useStrings();
+  const { projects, shared } = usePageStrings();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { name = '', device_ids = [], gateway_ids = [] } = project ?? {};
@@ -103,7 +103,7 @@ interface GatewaysProps {
 }
 
 function Gateways({ chosen, onChange, error }: GatewaysProps) {
-  const { projects } = useStrings();
+  const { projects } = usePageStrings();
   const query = { limit: 1000, offset: 0 };
   const { data } = useQuery({
     queryKey: keys.gatewayList(query),

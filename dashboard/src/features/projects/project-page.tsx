@@ -16,7 +16,7 @@ import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice, problemWords } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { JointChart } from './joint-chart.tsx';
 import { type Project, ProjectForm, projectKey } from './project-form.tsx';
 import classes from './projects.module.css';
@@ -24,7 +24,7 @@ import classes from './projects.module.css';
 const route = getRouteApi('/projects/$project');
 
 export function ProjectPage() {
-  const { projects } = useStrings();
+  const { projects } = usePageStrings();
   const path = route.useParams();
   const search = route.useSearch();
   const [isEditing, { open, close }] = useDisclosure(false);
@@ -81,7 +81,7 @@ export function ProjectPage() {
 }
 
 function Acts({ project: { id, name }, onEdit }: { readonly project: Project; readonly onEdit: () => void }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { projects, shared } = strings;
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -110,7 +110,7 @@ function Acts({ project: { id, name }, onEdit }: { readonly project: Project; re
 }
 
 function Places({ devices }: { readonly devices: readonly Device[] }) {
-  const { projects } = useStrings();
+  const { projects } = usePageStrings();
   if (devices.every(({ location }) => location?.latitude === undefined)) return null;
   return (
     <Section title={projects.map}>
@@ -120,7 +120,7 @@ function Places({ devices }: { readonly devices: readonly Device[] }) {
 }
 
 function Gateways({ project }: { readonly project: Project }) {
-  const { projects } = useStrings();
+  const { projects } = usePageStrings();
   const { gateways = [] } = project;
   if (gateways.length === 0) return null;
   return (

@@ -11,13 +11,13 @@ import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { ProjectForm, projectKey } from './project-form.tsx';
 
 const query = { limit: 1000, offset: 0 };
 
 export function ProjectsPage() {
-  const { projects, gateways, devices } = useStrings();
+  const { projects, gateways, devices } = usePageStrings();
   const removals = useRemovals();
   const [isCreating, { open, close }] = useDisclosure(false);
   const { data, error, refetch } = useQuery({

@@ -18,7 +18,7 @@ import { FormButtons } from '../../shared/form/form-buttons.tsx';
 import { type Form, useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useLocale, useStrings } from '../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 
 export interface CalibrationProps {
   readonly device: string;
@@ -29,7 +29,7 @@ export interface CalibrationProps {
 }
 
 export function Calibration(props: CalibrationProps) {
-  const { sensor } = useStrings();
+  const { sensor } = usePageStrings();
   return (
     <Dialog opened={props.isOpen} onClose={props.onClose} size="lg" title={sensor.calibTitle}>
       <Fields {...props} />
@@ -53,7 +53,7 @@ const fieldOf: Readonly<Record<string, keyof Values>> = {
 };
 
 function Fields({ device, sensor: known, lastMs, onClose }: CalibrationProps) {
-  const { shared, sensor } = useStrings();
+  const { shared, sensor } = usePageStrings();
   const queries = useQueryClient();
   const { linear } = known.calib ?? {};
   const form = useForm<Values>({
@@ -134,7 +134,7 @@ interface PreviewProps {
 }
 
 function Preview({ device, sensor, lastMs, values }: PreviewProps) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const words = strings.sensor;
   const span = useMemo((): Span => spanOf({}, { nowMs: serverNow(), lastMs }), [lastMs]);
   const { data } = useQuery(

@@ -9,23 +9,34 @@ import type { ColorTokens } from '../../shared/chart/color-tokens.ts';
 import type { Span } from '../../shared/chart/span.ts';
 import { inOneRhythm } from './one-rhythm.ts';
 
-export interface ShownLine extends Pick<ChartSeries, 'label' | 'unit' | 'points'> {
+export interface ShownLine extends Pick<ChartSeries, 'label' | 'unit' | 'points' | 'isBars'> {
   /** Values that are no numbers and that are not among the points. */
   readonly others?: readonly Datapoint[];
+  /** Where its points are means or sums of steps, how long those are. */
+  readonly stepMs?: number | undefined;
+}
+
+/** What a column of steps is called behind the name of its line. */
+export interface StepWords {
+  readonly mean: (stepMs: number) => string;
+  readonly lowest: (stepMs: number) => string;
+  readonly highest: (stepMs: number) => string;
+  readonly sum: (stepMs: number) => string;
 }
 
 /**
  * A row a time, UTC; a column a line, and where it has a band, its lowest and highest. Of one line, each further value of
  * the same time has a row more; of several, the last one of each time stands. Values that are no numbers are written as
- * the server writes them.
+ * the server writes them. A head says of what steps its values are means or sums.
  */
-export function csvOf(shown: readonly ShownLine[], span: { readonly fromMs?: number; readonly toMs?: number }): string {
+export function csvOf(
+  shown: readonly ShownLine[],
+  span: { readonly fromMs?: number; readonly toMs?: number },
+  words: StepWords,
+): string {
   const isCompared = shown.length > 1;
   const lines = isCompared ? inOneRhythm(shown) : shown;
-  const columns = lines.flatMap(({ label, unit = '', points }) => {
-    const name = unit === '' ? label : `${label} (${unit})`;
-    return hasBand(points) ? [`${name} mean`, `${name} min`, `${name} max`] : [name];
-  });
+  const columns = lines.flatMap((line) => columnsOf(line, words));
   const rows = new Map<number, string[][]>();
   let at = 0;
   for (const { points, others = [] } of lines) {
@@ -51,6 +62,14 @@ export function csvOf(shown: readonly ShownLine[], span: { readonly fromMs?: num
     .sort(([a], [b]) => a - b)
     .flatMap(([atMs, same]) => same.map((row) => [new Date(atMs).toISOString(), ...row].join(',')));
   return [['timestamp', ...columns].map(quoted).join(','), ...written, ''].join('\r\n');
+}
+
+function columnsOf({ label, unit = '', points, isBars = false, stepMs = 0 }: ShownLine, words: StepWords): string[] {
+  const name = unit === '' ? label : `${label} (${unit})`;
+  if (stepMs === 0) return [name];
+  if (isBars) return [`${name} (${words.sum(stepMs)})`];
+  const mean = `${name} (${words.mean(stepMs)})`;
+  return hasBand(points) ? [mean, `${name} (${words.lowest(stepMs)})`, `${name} (${words.highest(stepMs)})`] : [mean];
 }
 
 /** As the CSV of the API: texts and booleans bare, null empty, what is compound as JSON. */

@@ -10,8 +10,9 @@ import type { SensorChoice } from '../../shared/chart/use-histories.ts';
 import { Icon } from '../../shared/page/icon.tsx';
 import { problemWords } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
-import { csvOf, pictureOf, readAllAsCsv } from './download.ts';
+import { usePageLocale } from '../../strings/strings.ts';
+import { csvOf, pictureOf, readAllAsCsv, type StepWords } from './download.ts';
+import { durationOf } from './step-words.ts';
 
 export interface DownloadsProps {
   readonly place: SensorChoice | undefined;
@@ -23,19 +24,21 @@ export interface DownloadsProps {
 }
 
 export function Downloads({ place, series, histories, span, plot }: DownloadsProps) {
-  const strings = useStrings();
+  const { strings, tag } = usePageLocale();
   const { sensor: words } = strings;
   const tokens = useColorTokens();
   if (place === undefined) return null;
   const name = `${place.device}-${place.sensor}`.replaceAll(/[^\w.-]+/g, '_');
+  const said = (word: keyof StepWords) => (stepMs: number) => words.csvSteps[word](durationOf(stepMs, tag));
+  const stepWords = { mean: said('mean'), lowest: said('lowest'), highest: said('highest'), sum: said('sum') };
   const saveShown = () => {
     const { fromMs, toMs } = span;
     // Where every datapoint was read, those that are no numbers are among the points.
     const lines = series.map((one, index) => {
       const { stepMs, others = [] } = histories[index] ?? {};
-      return { ...one, others: stepMs === undefined ? [] : others };
+      return { ...one, stepMs, others: stepMs === undefined ? [] : others };
     });
-    const text = csvOf(lines, { ...(fromMs === undefined ? {} : { fromMs }), toMs });
+    const text = csvOf(lines, { ...(fromMs === undefined ? {} : { fromMs }), toMs }, stepWords);
     saveFile(new Blob([text], { type: 'text/csv' }), `${name}.csv`);
   };
   const saveAll = async () => {

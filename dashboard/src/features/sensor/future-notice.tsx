@@ -5,7 +5,7 @@ import { limits } from '../../limits.ts';
 import { type SpanSearch, zoomTo } from '../../shared/chart/span.ts';
 import { absoluteTime } from '../../shared/device/age.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import classes from './future-notice.module.css';
 
 export interface FutureNoticeProps {
@@ -16,7 +16,7 @@ export interface FutureNoticeProps {
 }
 
 export function FutureNotice({ found: { count, last }, onLook, onRemove }: FutureNoticeProps) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { sensor } = strings;
   return (
     <aside className={classes.notice} aria-label={sensor.futureTitle}>

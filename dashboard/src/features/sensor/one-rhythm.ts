@@ -4,6 +4,7 @@ import type { ChartPoint } from '../../shared/chart/chart-series.ts';
 
 interface Line {
   readonly points: readonly ChartPoint[];
+  readonly stepMs?: number | undefined;
 }
 
 const minuteMs = 60_000;
@@ -16,7 +17,7 @@ export function inOneRhythm<T extends Line>(lines: readonly T[]): readonly T[] {
   if (drawn.length < 2 || haveSameTimes(drawn)) return lines;
   const usualMs = Math.max(...drawn.map(({ points }) => usualDistance(points)));
   const stepMs = stepsMs.find((ms) => ms >= usualMs * 0.99) ?? Math.ceil(usualMs / stepsMs.at(-1)!) * stepsMs.at(-1)!;
-  return lines.map((line) => ({ ...line, points: meansOf(line.points, stepMs) }));
+  return lines.map((line) => ({ ...line, stepMs, points: meansOf(line.points, stepMs) }));
 }
 
 function haveSameTimes(lines: readonly Line[]): boolean {

@@ -5,7 +5,7 @@ import { timeOfPoint } from '../../api/devices.ts';
 import { limits } from '../../limits.ts';
 import { Age } from '../../shared/device/age.tsx';
 import { formatValue } from '../../shared/device/value.tsx';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import classes from './other-values.module.css';
 
 export interface OtherValuesProps {
@@ -14,7 +14,7 @@ export interface OtherValuesProps {
 }
 
 export function OtherValues({ points, hasNumbers }: OtherValuesProps) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const shown = points.slice(-limits.otherValuesMax).toReversed();
   return (
     <section className={classes.values}>

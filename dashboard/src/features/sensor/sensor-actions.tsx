@@ -14,7 +14,7 @@ import { SensorForm } from '../../shared/device/sensor-form.tsx';
 import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Calibration } from './calibration.tsx';
 
 export interface SensorActionsProps {
@@ -29,7 +29,7 @@ export interface SensorActionsProps {
 type Dialog = 'calibrate' | 'edit' | 'id' | 'remove';
 
 export function SensorActions({ device, sensor, rights, lastMs, onEdit }: SensorActionsProps) {
-  const { sensor: words, datapoints } = useStrings();
+  const { sensor: words, datapoints } = usePageStrings();
   const isUser = useSession().status === 'user';
   const [dialog, setDialog] = useState<Dialog>();
   // One that closes late must not take the next one with it.
@@ -102,7 +102,7 @@ interface RemoveSensorProps {
 }
 
 function RemoveSensor({ device, sensor, isOpen, onClose }: RemoveSensorProps) {
-  const { sensor: words, shared } = useStrings();
+  const { sensor: words, shared } = usePageStrings();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { data: count } = useQuery({

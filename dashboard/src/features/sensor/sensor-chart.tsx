@@ -20,7 +20,7 @@ import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { useNow } from '../../shared/page/use-now.ts';
 import type { Strings } from '../../strings/catalogue.ts';
-import { useLocale, useStrings } from '../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 import { Downloads } from './downloads.tsx';
 import { EditPanel } from './edit/edit-panel.tsx';
 import { wholeSeconds } from './edit/span-fields.tsx';
@@ -30,6 +30,7 @@ import classes from './sensor-chart.module.css';
 import { type SensorSearch, splitPlace } from './sensor-search.ts';
 import { SeriesPicker } from './series-picker.tsx';
 import { Statistics } from './statistics.tsx';
+import { durationOf } from './step-words.ts';
 import { useThresholds } from './thresholds.ts';
 
 /** The words under the chart, with what is above them. */
@@ -46,7 +47,7 @@ export interface SensorChartProps {
 }
 
 export function SensorChart({ device, sensor, lastMs, search, mayEdit, onChange }: SensorChartProps) {
-  const { sensor: words } = useStrings();
+  const { sensor: words } = usePageStrings();
   const nowMs = useNow();
   const span = spanOf(search, { nowMs, lastMs });
   const choices = useChoices(device, sensor, search);
@@ -195,8 +196,8 @@ function spanAt(atMs: number, stepMs = 0): EditedSpan {
 }
 
 function Legend({ history, isEditing }: { readonly history: SensorHistory; readonly isEditing: boolean }) {
-  const { sensor } = useStrings();
-  const { tag } = useLocale();
+  const { sensor } = usePageStrings();
+  const { tag } = usePageLocale();
   const hasTouch = useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
   return (
     <Text fz="xs" c="dimmed" mt={6}>
@@ -212,17 +213,6 @@ function wordsOf({ isSum, stepMs }: SensorHistory, words: Strings['sensor'], tag
 }
 
 const dayMs = 86_400_000;
-const units = [
-  { unit: 'day', ms: 86_400_000 },
-  { unit: 'hour', ms: 3_600_000 },
-  { unit: 'minute', ms: 60_000 },
-  { unit: 'second', ms: 1_000 },
-] as const;
-
-function durationOf(ms: number, tag: string): string {
-  const { unit, ms: size } = units.find((one) => ms >= one.ms) ?? units[3];
-  return new Intl.NumberFormat(tag, { style: 'unit', unit, unitDisplay: 'long' }).format(ms / size);
-}
 
 interface NothingProps {
   readonly device: Device;
@@ -231,7 +221,7 @@ interface NothingProps {
 }
 
 function Nothing({ device, hasAny, onAll }: NothingProps) {
-  const { sensor } = useStrings();
+  const { sensor } = usePageStrings();
   if (hasAny) {
     return (
       <EmptyState title={sensor.nothingHere}>
@@ -256,7 +246,7 @@ interface RulesProps {
 }
 
 function Rules({ rules, count }: RulesProps) {
-  const { sensor } = useStrings();
+  const { sensor } = usePageStrings();
   if (rules.length === 0) return null;
   return (
     <section className={classes.rules}>

@@ -6,7 +6,7 @@ import { useEffect, useMemo } from 'react';
 import { unlessGone } from '../../api/api-problem.ts';
 import { api, call, type Device, type Sensor } from '../../api/client.ts';
 import { currentOf } from '../../api/current-value.ts';
-import { deviceQuery, heardAt } from '../../api/devices.ts';
+import { deviceQuery, measuredAt } from '../../api/devices.ts';
 import { keys } from '../../api/query-keys.ts';
 import { noRights, type Rights, rightsQuery } from '../../api/rights.ts';
 import { spanStep } from '../../shared/chart/span-steps.ts';
@@ -17,7 +17,7 @@ import { EditableName } from '../../shared/form/editable-name.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { SensorActions } from './sensor-actions.tsx';
 import { SensorChart } from './sensor-chart.tsx';
 import { useSensorName } from './sensor-name.ts';
@@ -50,7 +50,7 @@ export function SensorPage() {
 
 /** An id that the sensor had before leads to its page. */
 function ByFormerId({ device, sensor }: { readonly device: string; readonly sensor: string }) {
-  const { sensor: words } = useStrings();
+  const { sensor: words } = usePageStrings();
   const search = route.useSearch();
   const navigate = useNavigate();
   const { data, isPending } = useQuery({
@@ -95,7 +95,7 @@ function Page({ device, sensor, rights }: PageProps) {
       resetScroll: false,
       ...spanStep(changed),
     });
-  const lastMs = useMemo(() => (last === undefined ? undefined : heardAt(last)), [last]);
+  const lastMs = useMemo(() => (last === undefined ? undefined : measuredAt(last)), [last]);
   // What may be pressed is known before anything can be, so that nothing moves away from under a finger.
   if (rights === undefined) return <PageHeader title={title} subtitle={device.id} />;
   return (

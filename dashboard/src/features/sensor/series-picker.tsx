@@ -7,7 +7,7 @@ import { useState } from 'react';
 import { api, call, type Device } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { limits } from '../../limits.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export interface SeriesPickerProps {
   readonly device: Device;
@@ -17,7 +17,7 @@ export interface SeriesPickerProps {
 }
 
 export function SeriesPicker({ device, sensor, chosen, onChange }: SeriesPickerProps) {
-  const { sensor: words } = useStrings();
+  const { sensor: words } = usePageStrings();
   const [typed, setTyped] = useState('');
   const [asked] = useDebouncedValue(typed.trim(), limits.searchPauseMs);
   const { data: found = [] } = useQuery(soughtQuery(asked));

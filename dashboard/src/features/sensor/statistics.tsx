@@ -2,7 +2,7 @@
 import type { HistoryCount } from '../../api/history.ts';
 import { type Calib, decimalsOfAll } from '../../shared/device/precision.ts';
 import { Value } from '../../shared/device/value.tsx';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import classes from './statistics.module.css';
 
 export interface StatisticsProps {
@@ -14,7 +14,7 @@ export interface StatisticsProps {
 }
 
 export function Statistics({ counted, unit, calib, isSum }: StatisticsProps) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { sensor, shared } = strings;
   const { count, min, mean, max, last, sum } = counted ?? { count: undefined };
   const decimals = decimalsOfAll([min, max], calib);

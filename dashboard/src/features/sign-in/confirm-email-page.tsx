@@ -9,12 +9,12 @@ import { keys } from '../../api/query-keys.ts';
 import { useSession } from '../../api/use-session.ts';
 import { useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { DoorCard } from './door-card.tsx';
 import { useMailedSecret } from './mailed-secret.ts';
 
 export function ConfirmEmailPage() {
-  const { signIn, shell } = useStrings();
+  const { signIn, shell } = usePageStrings();
   const secret = useMailedSecret();
   const queries = useQueryClient();
   const isUser = useSession().status === 'user';

@@ -7,11 +7,11 @@ import { api, call } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
 import { useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import { DoorCard } from './door-card.tsx';
 
 export function ForgottenPage() {
-  const { strings } = useLocale();
+  const { strings } = usePageLocale();
   const { signIn } = strings;
   const { data: facts } = useQuery(factsQuery);
   const [isAsked, setAsked] = useState(false);
@@ -30,7 +30,7 @@ export function ForgottenPage() {
 }
 
 function Fields({ onAsked }: { readonly onAsked: () => void }) {
-  const { strings, language } = useLocale();
+  const { strings, language } = usePageLocale();
   const { signIn } = strings;
   const form = useForm({
     initial: { account: '' },

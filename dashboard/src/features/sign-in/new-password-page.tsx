@@ -9,12 +9,12 @@ import { factsQuery } from '../../api/facts.ts';
 import { NewPassword } from '../../shared/account/new-password.tsx';
 import { useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { DoorCard } from './door-card.tsx';
 import { useMailedSecret } from './mailed-secret.ts';
 
 export function NewPasswordPage() {
-  const { signIn } = useStrings();
+  const { signIn } = usePageStrings();
   const secret = useMailedSecret();
   const [isDone, setDone] = useState(false);
   return (
@@ -32,7 +32,7 @@ export function NewPasswordPage() {
 }
 
 function Fields({ secret, onDone }: { readonly secret: string; readonly onDone: () => void }) {
-  const { signIn, person } = useStrings();
+  const { signIn, person } = usePageStrings();
   const { data: facts } = useQuery(factsQuery);
   const lengthMin = facts?.passwordLengthMin ?? 8;
   const form = useForm({

@@ -9,11 +9,11 @@ import { firstLists, PersonFields, personBody, personValues } from '../../shared
 import { MoreFields } from '../../shared/form/more-fields.tsx';
 import { type Form, useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { DoorCard } from './door-card.tsx';
 
 export function RegisterPage() {
-  const { signIn } = useStrings();
+  const { signIn } = usePageStrings();
   const { data: facts } = useQuery(factsQuery);
   return (
     <DoorCard title={signIn.registerTitle}>
@@ -29,7 +29,7 @@ export function RegisterPage() {
 }
 
 function Fields({ passwordLengthMin }: { readonly passwordLengthMin: number }) {
-  const { signIn } = useStrings();
+  const { signIn } = usePageStrings();
   const navigate = useNavigate();
   const form = useForm({
     initial: { username: '', password: '', ...personValues() },

@@ -7,13 +7,13 @@ import { factsQuery } from '../../api/facts.ts';
 import { session } from '../../api/session.ts';
 import { useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { DoorCard } from './door-card.tsx';
 
 const route = getRouteApi('/sign-in');
 
 export function SignInPage() {
-  const { signIn } = useStrings();
+  const { signIn } = usePageStrings();
   const { next = '/' } = route.useSearch();
   const router = useRouter();
   const { data: facts } = useQuery(factsQuery);

@@ -12,10 +12,10 @@ import { MoreFields } from '../../shared/form/more-fields.tsx';
 import { type Form, useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export function CreateUser({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
-  const { users } = useStrings();
+  const { users } = usePageStrings();
   return (
     <Dialog opened={isOpen} onClose={onClose} size="lg" title={users.create}>
       <Fields onDone={onClose} />
@@ -24,7 +24,7 @@ export function CreateUser({ isOpen, onClose }: { readonly isOpen: boolean; read
 }
 
 function Fields({ onDone }: { readonly onDone: () => void }) {
-  const { users, person } = useStrings();
+  const { users, person } = usePageStrings();
   const { data: facts } = useQuery(factsQuery);
   const queries = useQueryClient();
   const lengthMin = facts?.passwordLengthMin ?? 8;

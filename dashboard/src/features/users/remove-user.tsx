@@ -13,12 +13,12 @@ import { useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 type User = Schemas['User'];
 
 export function RemoveUser({ user }: { readonly user: User }) {
-  const { users } = useStrings();
+  const { users } = usePageStrings();
   const [isOpen, { open, close }] = useDisclosure(false);
   return (
     <Section title={users.removeTitle} words={users.removeWords}>
@@ -33,7 +33,7 @@ export function RemoveUser({ user }: { readonly user: User }) {
 }
 
 function Question({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { users } = strings;
   const { data: owned, error } = useOwnedThings(user);
   const queries = useQueryClient();

@@ -11,10 +11,10 @@ import { useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export function ResetPassword({ user }: { readonly user: Schemas['User'] }) {
-  const { users, profile } = useStrings();
+  const { users, profile } = usePageStrings();
   const own = useUsername();
   const [round, setRound] = useState(0);
   const isOwn = user.username === own;
@@ -27,7 +27,7 @@ export function ResetPassword({ user }: { readonly user: Schemas['User'] }) {
 }
 
 function Fields({ me: user, onDone }: { readonly me: Schemas['User']; readonly onDone: () => void }) {
-  const { users, person } = useStrings();
+  const { users, person } = usePageStrings();
   const { data: facts } = useQuery(factsQuery);
   const lengthMin = facts?.passwordLengthMin ?? 8;
   const form = useForm({

@@ -7,10 +7,10 @@ import { useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export function UserCredit({ user }: { readonly user: Schemas['User'] }) {
-  const { shared, users } = useStrings();
+  const { shared, users } = usePageStrings();
   const queries = useQueryClient();
   const form = useForm({
     initial: { credit: user.smsCredit === undefined ? '' : String(user.smsCredit) },

@@ -10,10 +10,10 @@ import { type Form, useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export function UserForm({ user }: { readonly user: Schemas['User'] }) {
-  const { person, shared, users } = useStrings();
+  const { person, shared, users } = usePageStrings();
   const queries = useQueryClient();
   const state = useSession();
   const isSelf = state.status === 'user' && state.userId === user.id;

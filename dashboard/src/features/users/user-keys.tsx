@@ -11,7 +11,7 @@ import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 type Key = Schemas['Key'];
 
@@ -22,7 +22,7 @@ export const userKeysQuery = (user: string) =>
   });
 
 export function UserKeys({ user }: { readonly user: Schemas['User'] }) {
-  const { signIns } = useStrings();
+  const { signIns } = usePageStrings();
   /** What is asked about: one key, or all. */
   const [asked, setAsked] = useState<Key | 'all'>();
   const { data, error, refetch } = useQuery(userKeysQuery(user.id));
@@ -64,7 +64,7 @@ interface RevokeProps {
 }
 
 function Revoke({ user, asked, onClose }: RevokeProps) {
-  const { profile, signIns } = useStrings();
+  const { profile, signIns } = usePageStrings();
   const queries = useQueryClient();
   const isAll = asked === 'all';
   const name = isAll ? '' : (asked?.name ?? '');

@@ -9,7 +9,7 @@ import { SignIns, sessionsQuery } from '../../shared/account/sign-ins.tsx';
 import { Age } from '../../shared/device/age.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { RemoveUser } from './remove-user.tsx';
 import { ResetPassword } from './reset-password.tsx';
 import { UserCredit } from './user-credit.tsx';
@@ -22,7 +22,7 @@ const route = getRouteApi('/users/$user');
 
 export function UserPage() {
   const path = route.useParams();
-  const { users } = useStrings();
+  const { users } = usePageStrings();
   const state = useSession();
   const { data, error, refetch } = useQuery({
     queryKey: keys.user(path.user),

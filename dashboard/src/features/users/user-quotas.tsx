@@ -12,10 +12,10 @@ import { useForm } from '../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export function UserQuotas({ user }: { readonly user: Schemas['User'] }) {
-  const { quota } = useStrings();
+  const { quota } = usePageStrings();
   const [isOpen, { open, close }] = useDisclosure(false);
   const { data, error, refetch } = useQuery({
     queryKey: keys.userQuota(user.id),
@@ -47,7 +47,7 @@ function Editor(props: {
   readonly onDone: () => void;
 }) {
   const { user, quotas, onDone } = props;
-  const { quota, shared } = useStrings();
+  const { quota, shared } = usePageStrings();
   const queries = useQueryClient();
   const textOf = (kind: QuotaKind) => (quotas[kind].exception ? limitText(kind, quotas[kind].limit) : '');
   const initial = Object.fromEntries(quotaKinds.map((kind) => [kind, textOf(kind)])) as Record<QuotaKind, string>;

@@ -7,10 +7,10 @@ import { keys } from '../../api/query-keys.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export function UserRole({ user }: { readonly user: Schemas['User'] }) {
-  const { users } = useStrings();
+  const { users } = usePageStrings();
   const queries = useQueryClient();
   const [error, setError] = useState<unknown>();
   const set = async (admin: boolean) => {

@@ -15,13 +15,13 @@ import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { CreateUser } from './create-user.tsx';
 
 const route = getRouteApi('/users');
 
 export function UsersPage() {
-  const { users } = useStrings();
+  const { users } = usePageStrings();
   const { find } = route.useSearch();
   const state = useSession();
   const navigate = useNavigate();
@@ -77,7 +77,7 @@ export function UsersPage() {
 }
 
 function UserRow({ user }: { readonly user: Schemas['User'] }) {
-  const { users } = useStrings();
+  const { users } = usePageStrings();
   const own = useUsername();
   const name = [user.firstName, user.lastName].join(' ').trim();
   return (

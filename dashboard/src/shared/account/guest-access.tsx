@@ -5,7 +5,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { chooseGuestAccess, type GuestAccess } from '../../api/guest-access.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { ProblemNotice } from '../page/problem-notice.tsx';
 
 export interface GuestAccessChoiceProps {
@@ -17,7 +17,7 @@ export interface GuestAccessChoiceProps {
 const choices = ['full', 'push', 'none'] as const satisfies readonly GuestAccess[];
 
 export function GuestAccessChoice({ state, labelledBy }: GuestAccessChoiceProps) {
-  const { strangers } = useStrings();
+  const { strangers } = usePageStrings();
   const queries = useQueryClient();
   const [chosen, setChosen] = useState<GuestAccess>(state.guest_access);
   const [isSending, setIsSending] = useState(false);

@@ -1,7 +1,7 @@
 // An API key in a list: what it may do, when it was used last, until when it is good, and its end.
 import { Button, Group, Text } from '@mantine/core';
 import type { Schemas } from '../../api/client.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Age } from '../device/age.tsx';
 import classes from '../list/rows.module.css';
 import { useNow } from '../page/use-now.ts';
@@ -9,7 +9,7 @@ import { useNow } from '../page/use-now.ts';
 type Key = Schemas['Key'];
 
 export function KeyRow({ record, onRevoke }: { readonly record: Key; readonly onRevoke: () => void }) {
-  const { profile } = useStrings();
+  const { profile } = usePageStrings();
   const nowMs = useNow();
   const { name, scopes, devices, expires, last_used: used } = record;
   const isOver = expires !== undefined && Date.parse(expires) <= nowMs;

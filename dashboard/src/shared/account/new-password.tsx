@@ -3,7 +3,7 @@ import { Button, Group, PasswordInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { factsQuery } from '../../api/facts.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import type { FieldBinding } from '../form/use-form.ts';
 import { CopyButton } from '../page/copy-button.tsx';
 
@@ -15,7 +15,7 @@ export interface NewPasswordProps {
 }
 
 export function NewPassword({ label, field, onMade }: NewPasswordProps) {
-  const { person } = useStrings();
+  const { person } = usePageStrings();
   const { data: facts } = useQuery(factsQuery);
   const [isShown, setShown] = useState(false);
   return (

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import type { FieldBinding } from '../form/use-form.ts';
 import { problemWords } from '../page/problem-notice.tsx';
 
@@ -28,7 +28,7 @@ export async function mailConfirmation(user: string): Promise<void> {
 }
 
 export function OwnEmail({ me, email, current }: OwnEmailProps) {
-  const { person, profile } = useStrings();
+  const { person, profile } = usePageStrings();
   const { data: facts } = useQuery(factsQuery);
   if (isOtherEmail(me, email)) {
     return (
@@ -52,7 +52,7 @@ export function OwnEmail({ me, email, current }: OwnEmailProps) {
 }
 
 function Unconfirmed({ me }: { readonly me: User }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { person } = strings;
   const [said, setSaid] = useState('');
   const [isSending, setSending] = useState(false);

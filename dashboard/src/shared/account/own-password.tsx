@@ -5,14 +5,14 @@ import { useQuery } from '@tanstack/react-query';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
 import { session } from '../../api/session.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { useForm } from '../form/use-form.ts';
 import { ProblemNotice } from '../page/problem-notice.tsx';
 import { toasts } from '../page/toasts.tsx';
 import { NewPassword } from './new-password.tsx';
 
 export function OwnPassword({ me, onDone }: { readonly me: Schemas['User']; readonly onDone: () => void }) {
-  const { profile, person } = useStrings();
+  const { profile, person } = usePageStrings();
   const { data: facts } = useQuery(factsQuery);
   const lengthMin = facts?.passwordLengthMin ?? 8;
   const form = useForm({

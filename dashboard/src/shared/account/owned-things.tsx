@@ -5,7 +5,7 @@ import { api, callPage, type Schemas } from '../../api/client.ts';
 import { filterValue } from '../../api/filter-value.ts';
 import { keys } from '../../api/query-keys.ts';
 import type { Strings } from '../../strings/catalogue.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { UserInput } from './user-input.tsx';
 
 type User = Schemas['User'];
@@ -49,7 +49,7 @@ export interface FateChoiceProps {
 }
 
 export function FateChoice({ label, owner, fate, onFate, to, onTo, error }: FateChoiceProps) {
-  const { users } = useStrings();
+  const { users } = usePageStrings();
   return (
     <>
       <Radio.Group label={label} value={fate} onChange={(value) => onFate(value as Fate)}>

@@ -3,7 +3,7 @@
 import { SimpleGrid, Stack, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import type { Form } from '../form/use-form.ts';
 import { EntryList } from '../list/entry-list.tsx';
 
@@ -56,7 +56,7 @@ export interface PersonFieldsProps {
 }
 
 export function PersonFields({ form, isOwn = false, lists = personLists, belowEmail }: PersonFieldsProps) {
-  const { person } = useStrings();
+  const { person } = usePageStrings();
   const fill = (name: string) => (isOwn ? name : 'off');
   return (
     <Stack gap="md">

@@ -1,13 +1,13 @@
 // How much somebody has of each kind that is counted, and may have; a bar stands only where there is a limit.
 import { Progress } from '@mantine/core';
 import type { Schemas } from '../../api/client.ts';
-import { useLocale, useStrings } from '../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 import styles from './quota-bars.module.css';
 import { isInBytes, type QuotaKind, quotaKinds, sizeText } from './quotas.ts';
 
 export function QuotaBars({ quotas }: { readonly quotas: Schemas['Quotas'] }) {
-  const { quota } = useStrings();
-  const { tag: locale } = useLocale();
+  const { quota } = usePageStrings();
+  const { tag: locale } = usePageLocale();
   // What has neither a limit nor anything used says nothing.
   const shown = quotaKinds.filter((kind) => quotas[kind].limit !== undefined || quotas[kind].used > 0);
   const amount = (kind: QuotaKind, count: number) =>

@@ -1,6 +1,6 @@
 // The foot of the dialog that removes an account: where much goes with it, its name is typed first.
 import { Button, Group, TextInput } from '@mantine/core';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import type { FieldBinding } from '../form/use-form.ts';
 
 export interface RemoveButtonsProps {
@@ -11,7 +11,7 @@ export interface RemoveButtonsProps {
 }
 
 export function RemoveButtons({ onClose, isReady, isSending, typed }: RemoveButtonsProps) {
-  const { shared, users } = useStrings();
+  const { shared, users } = usePageStrings();
   return (
     <>
       {typed !== undefined && (

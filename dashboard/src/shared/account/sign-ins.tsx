@@ -10,7 +10,7 @@ import { keys } from '../../api/query-keys.ts';
 import { session } from '../../api/session.ts';
 import { useUsername } from '../../api/use-session.ts';
 import type { Strings } from '../../strings/catalogue.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Age } from '../device/age.tsx';
 import { ConfirmDanger } from '../form/confirm-danger.tsx';
 import classes from '../list/rows.module.css';
@@ -29,7 +29,7 @@ export const sessionsQuery = (user: string) =>
   });
 
 export function SignIns({ user }: { readonly user: Schemas['User'] }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { signIns } = strings;
   const isOwn = user.username === useUsername();
   const [isAsking, { open, close }] = useDisclosure(false);
@@ -105,7 +105,7 @@ interface SessionRowProps {
 }
 
 function SessionRow({ record, user, isOwn }: SessionRowProps) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { signIns } = strings;
   const [isEnding, setEnding] = useState(false);
   const leave = useLeave();

@@ -3,9 +3,11 @@ import { ActionIcon, Button, Menu } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import type { Alarm } from '../../api/alarms.ts';
+import { isOnEarth, type Place } from '../../api/places.ts';
 import { serverNow } from '../../api/server-time.ts';
 import { type Locale, useLocale } from '../../strings/strings.ts';
 import { Age, absoluteTime } from '../device/age.tsx';
+import { formatNumber } from '../device/value.tsx';
 import { Icon, type IconName } from '../page/icon.tsx';
 import { type AlarmActs, useAlarmActs } from './alarm-acts.ts';
 import { AcknowledgeDialog, AssignDialog } from './alarm-dialogs.tsx';
@@ -44,7 +46,7 @@ export function AlarmRow({ alarm }: { readonly alarm: Alarm }) {
           )}
           {times > 1 && <> · {now.times(times)}</>}
         </span>
-        <Place alarm={alarm} />
+        <Around alarm={alarm} />
         <Handling alarm={alarm} locale={locale} />
       </div>
       {state === 'active' && alarm.may_update && <Acts alarm={alarm} title={title} />}
@@ -76,9 +78,9 @@ function ToWhat({ alarm, children }: { readonly alarm: Alarm; readonly children:
   return children;
 }
 
-/** The rule, the gateway and the device, as far as they are not the title. */
-function Place({ alarm }: { readonly alarm: Alarm }) {
-  const { kind, device_id: device, device_name: name, gateway_id: gateway } = alarm;
+/** The rule, the gateway and the device, as far as they are not the title; and where it is, which leads to the map. */
+function Around({ alarm }: { readonly alarm: Alarm }) {
+  const { kind, device_id: device, device_name: name, gateway_id: gateway, location } = alarm;
   const { notification_id: notification, notification_description: description } = alarm;
   const parts: ReactNode[] = [];
   if (notification !== undefined && description !== undefined)
@@ -99,8 +101,33 @@ function Place({ alarm }: { readonly alarm: Alarm }) {
         {gateway}
       </Link>,
     );
+  if (isOnEarth(location)) parts.push(<OnMap key="place" alarm={alarm} place={location} />);
   if (parts.length === 0) return null;
   return <span className={`${classes.detail} ${classes.place}`}>{parts}</span>;
+}
+
+/** Coordinates; those of a device lead to it on the map of all, those of a gateway to the map of its page. */
+function OnMap({ alarm, place }: { readonly alarm: Alarm; readonly place: Place }) {
+  const { strings, tag } = useLocale();
+  const { device_id: device, device_name: name, gateway_id: gateway } = alarm;
+  const degrees = [place.latitude, place.longitude].map((one) => `${formatNumber(one, tag, 4)}°`).join(' ');
+  const words = (
+    <>
+      <Icon name="pin" size={14} /> <bdi dir="ltr">{degrees}</bdi>
+    </>
+  );
+  if (device !== undefined)
+    return (
+      <Link to="/map" search={{ find: device }} title={strings.now.onMap(name || device)}>
+        {words}
+      </Link>
+    );
+  if (gateway === undefined) return null;
+  return (
+    <Link to="/gateways/$gateway" params={{ gateway }}>
+      {words}
+    </Link>
+  );
 }
 
 function Handling({ alarm, locale }: { readonly alarm: Alarm; readonly locale: Locale }) {

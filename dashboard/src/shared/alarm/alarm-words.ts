@@ -2,6 +2,7 @@
 import type { Alarm } from '../../api/alarms.ts';
 import type { Locale } from '../../strings/strings.ts';
 import { formatNumber, formatValue } from '../device/value.tsx';
+import { storageWords } from '../service-reason.ts';
 
 export function alarmTitle(alarm: Alarm, { strings, tag }: Pick<Locale, 'strings' | 'tag'>): string {
   const { now } = strings;
@@ -18,7 +19,7 @@ export function alarmTitle(alarm: Alarm, { strings, tag }: Pick<Locale, 'strings
 export function alarmReason(alarm: Alarm, { strings, tag }: Pick<Locale, 'strings' | 'tag'>): string | undefined {
   const { now } = strings;
   const { kind, condition, threshold, usual_interval: usualS } = alarm;
-  if (kind === 'storage') return condition;
+  if (kind === 'storage') return condition === undefined ? undefined : storageWords(condition, strings);
   if (kind === 'silence' && usualS !== undefined) return now.usually(durationText(usualS, tag));
   if (kind !== 'rule') return undefined;
   if (condition === undefined) return threshold === undefined ? undefined : now.quietFor(durationText(threshold, tag));

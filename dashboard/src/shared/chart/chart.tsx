@@ -6,7 +6,7 @@ import { useElementSize } from '@mantine/hooks';
 import { useEffect, useEffectEvent, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { useLocale } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import { absoluteTime } from '../device/age.tsx';
 import classes from './chart.module.css';
 import { alignSeries, chartOptions } from './chart-options.ts';
@@ -64,7 +64,7 @@ export function Chart(props: ChartProps) {
     chosen,
   } = props;
   const isChoosing = props.choosing !== undefined;
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { shared } = strings;
   const tokens = useColorTokens();
   const { ref: frame, width } = useElementSize();

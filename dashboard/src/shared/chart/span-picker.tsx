@@ -2,7 +2,7 @@
 import { ActionIcon, Button, Popover, SegmentedControl, Stack, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
-import { useLocale, useStrings } from '../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 import { localText } from '../device/local-time.ts';
 import { Icon } from '../page/icon.tsx';
 import { moveSpan, type Preset, presets, type Span, type SpanSearch, zoomTo } from './span.ts';
@@ -17,7 +17,7 @@ export interface SpanPickerProps {
 }
 
 export function SpanPicker({ span, shown, onChange }: SpanPickerProps) {
-  const { shared } = useStrings();
+  const { shared } = usePageStrings();
   const back = useSpanBack(() => onChange({ from: undefined, to: undefined }));
   const labels: Readonly<Record<Preset, string>> = {
     '1h': shared.span1h,
@@ -64,7 +64,7 @@ export function SpanPicker({ span, shown, onChange }: SpanPickerProps) {
 
 /** Two fields behind a button that says what they hold. */
 function FromTo({ span, shown, onChange }: SpanPickerProps) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { shared } = strings;
   const [isOpen, { close, toggle }] = useDisclosure(false);
   const isZoomed = span.preset === undefined && span.fromMs !== undefined;
@@ -97,7 +97,7 @@ function FromTo({ span, shown, onChange }: SpanPickerProps) {
 }
 
 function Fields({ shown, onChange }: Pick<SpanPickerProps, 'shown' | 'onChange'>) {
-  const { shared, datapoints } = useStrings();
+  const { shared, datapoints } = usePageStrings();
   const minutes = (ms: number | undefined) => (ms === undefined ? '' : localText(ms).slice(0, 16));
   const [from, setFrom] = useState(minutes(shown?.fromMs));
   const [to, setTo] = useState(minutes(shown?.toMs));

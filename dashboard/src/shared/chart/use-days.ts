@@ -1,6 +1,5 @@
-// The last day of the devices in view, for sparklines, and for states by the usual interval of each sensor: one request for
-// all of which it is not known yet, once scrolling rests. What was not heard within a day has no course and no interval to
-// ask for.
+// The last day of the devices in view, for sparklines: one request for all of which it is not known yet, once scrolling rests.
+// What was not heard within a day has no course to ask for.
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
@@ -27,15 +26,6 @@ export function useDays(devices: readonly HeardDevice[]): Days {
 }
 
 const none: Days = new Map();
-
-/** The longest of its sensors: a device is late when all of them are. */
-export function intervalOf(device: string, days: Days): number | undefined {
-  const prefix = `${device}/`;
-  const intervals = [...days].flatMap(([key, { intervalMs }]) =>
-    key.startsWith(prefix) && intervalMs !== undefined ? [intervalMs] : [],
-  );
-  return intervals.length === 0 ? undefined : Math.max(...intervals);
-}
 
 function isWithinDay({ heard }: HeardDevice): boolean {
   return heard !== undefined && serverNow() - Date.parse(heard) < limits.silentMs;

@@ -1,6 +1,6 @@
 // How long ago something was, in words ("3 min ago"), with the absolute time (local and UTC) on hover. Ticks by itself.
 import { Tooltip } from '@mantine/core';
-import type { Strings } from '../../strings/catalogue.ts';
+import type { FirstStrings } from '../../strings/catalogue.ts';
 import { useLocale } from '../../strings/strings.ts';
 import { useNow } from '../page/use-now.ts';
 
@@ -28,7 +28,7 @@ const steps = [
 ] as const;
 
 /** Negative ages are of the future: "in 3 min". */
-function ageInWords(ageMs: number, tag: string, strings: Strings): string {
+function ageInWords(ageMs: number, tag: string, strings: FirstStrings): string {
   const size = Math.abs(ageMs);
   if (size < 10_000) return strings.shared.now;
   const { unit, ms } = steps.find((step) => size < step.ms * step.until) ?? steps[5];
@@ -37,7 +37,7 @@ function ageInWords(ageMs: number, tag: string, strings: Strings): string {
 }
 
 /** Local time, and UTC behind it. */
-export function absoluteTime(atMs: number, tag: string, strings: Strings): string {
+export function absoluteTime(atMs: number, tag: string, strings: FirstStrings): string {
   const local = new Date(atMs).toLocaleString(tag, { dateStyle: 'medium', timeStyle: 'medium' });
   const utc = new Date(atMs).toISOString().slice(0, 19).replace('T', ' ');
   return `${local} (${strings.shared.shownAt(utc)})`;

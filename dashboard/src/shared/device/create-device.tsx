@@ -6,7 +6,7 @@ import { api, call } from '../../api/client.ts';
 import { factsQuery } from '../../api/facts.ts';
 import { keys } from '../../api/query-keys.ts';
 import { useSession } from '../../api/use-session.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Dialog } from '../form/dialog.tsx';
 import { FormButtons } from '../form/form-buttons.tsx';
 import { idFollowing } from '../form/id-from-name.ts';
@@ -24,7 +24,7 @@ interface CreateDeviceProps {
 }
 
 export function CreateDevice({ isOpen, onClose, gateway = '' }: CreateDeviceProps) {
-  const { devices } = useStrings();
+  const { devices } = usePageStrings();
   return (
     <Dialog opened={isOpen} onClose={onClose} title={devices.create}>
       <Fields onDone={onClose} gateway={gateway} />
@@ -38,7 +38,7 @@ interface FieldsProps {
 }
 
 function Fields({ onDone, gateway }: FieldsProps) {
-  const { device: words, devices, shared } = useStrings();
+  const { device: words, devices, shared } = usePageStrings();
   const isUser = useSession().status === 'user';
   const { data: facts } = useQuery(factsQuery);
   const queries = useQueryClient();

@@ -1,13 +1,10 @@
 // Some devices of a gateway or a project, a row each: state, name, last values, when last heard; the row opens the device.
 
 import { Link } from '@tanstack/react-router';
-import { useMemo } from 'react';
 import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device } from '../../api/client.ts';
 import { currentOf } from '../../api/current-value.ts';
-import type { SensorDay } from '../../api/devices.ts';
 import { useStrings } from '../../strings/strings.ts';
-import { useDays } from '../chart/use-days.ts';
 import { useNow } from '../page/use-now.ts';
 import { Age } from './age.tsx';
 import classes from './device-list.module.css';
@@ -20,29 +17,22 @@ interface DeviceListProps {
   readonly devices: readonly Device[];
 }
 
-interface RowProps {
-  readonly device: Device;
-  readonly days: ReadonlyMap<string, SensorDay>;
-}
-
 /** Last values beside a name; more do not fit. */
 const valuesMax = 2;
 
 export function DeviceList({ label, devices }: DeviceListProps) {
-  const heard = useMemo(() => devices.map(({ id, sensors }) => ({ id, heard: lastHeard(sensors) })), [devices]);
-  const days = useDays(heard);
   return (
     <ul className={classes.list} aria-label={label}>
       {devices.map((device) => (
         <li key={device.id}>
-          <Row device={device} days={days} />
+          <Row device={device} />
         </li>
       ))}
     </ul>
   );
 }
 
-function Row({ device, days }: RowProps) {
+function Row({ device }: { readonly device: Device }) {
   const { shared } = useStrings();
   const nowMs = useNow();
   const silent = useSilentSensors();
@@ -50,7 +40,7 @@ function Row({ device, days }: RowProps) {
   const shown = sensors.filter(({ last_value }) => last_value !== undefined).slice(0, valuesMax);
   return (
     <Link to="/devices/$device" params={{ device: id }} className={classes.row}>
-      <StateDot state={deviceState(device, nowMs, { days, silent })} />
+      <StateDot state={deviceState(device, { nowMs, silent })} />
       <span className={classes.name} title={name || id}>
         {name || id}
       </span>

@@ -1,30 +1,36 @@
-// How a device is and when it was last heard, by the last values of its sensors; with their day, by their usual interval.
+// How a device or a sensor is: by when a datapoint of it was last received and how often that is usual, as the service says both in
+// its filters, orders and alarms. What was measured long ago and sent now has been heard now.
 
 import type { Device, Sensor } from '../../api/client.ts';
-import { currentOf } from '../../api/current-value.ts';
-import { dayKey, heardAt, type SensorDay } from '../../api/devices.ts';
+import { dayKey } from '../../api/devices.ts';
 import { type Freshness, freshest, freshnessOf } from './freshness.ts';
 
-type Days = ReadonlyMap<string, SensorDay>;
-
-/** @param silent the sensors that the service calls silent, by `dayKey`. */
-export function deviceState(
-  { id, sensors }: Device,
-  nowMs: number,
-  { days, silent }: { readonly days: Days; readonly silent: ReadonlySet<string> },
-): Freshness {
-  const states = sensors.map((each) => {
-    const { id: sensor } = each;
-    if (silent.has(dayKey(id, sensor))) return 'silent';
-    const last = currentOf(each);
-    const lastMs = last === undefined ? undefined : heardAt(last);
-    return freshnessOf(lastMs, { nowMs, intervalMs: days.get(dayKey(id, sensor))?.intervalMs });
-  });
-  return freshest(states);
+interface When {
+  readonly nowMs: number;
+  /** The sensors that the service calls silent, by `dayKey`. */
+  readonly silent: ReadonlySet<string>;
 }
 
-/** When the newest value of any sensor was measured, or received where it is dated later than that. */
+/** A device is as fresh as its freshest sensor. */
+export function deviceState({ id, sensors }: Device, when: When): Freshness {
+  return freshest(sensors.map((sensor) => sensorState(id, sensor, when)));
+}
+
+export function sensorState(device: string, sensor: Sensor, { nowMs, silent }: When): Freshness {
+  const { id, last_value: last, usual_interval: usualS } = sensor;
+  if (silent.has(dayKey(device, id))) return 'silent';
+  const lastMs = last === undefined ? undefined : Date.parse(last.date_received);
+  return freshnessOf(lastMs, { nowMs, intervalMs: usualS === undefined ? undefined : usualS * 1000 });
+}
+
+/** When a datapoint of any of the sensors was last received. */
 export function lastHeard(sensors: readonly Sensor[]): string | undefined {
-  const times = sensors.map(currentOf).flatMap((last) => (last === undefined ? [] : [heardAt(last)]));
+  const times = sensors.flatMap(({ last_value: last }) => (last === undefined ? [] : [Date.parse(last.date_received)]));
   return times.length === 0 ? undefined : new Date(Math.max(...times)).toISOString();
+}
+
+/** Seconds between two receptions, usually, of the sensor that is heard least often: a device is late when all of them are. */
+export function slowestInterval(sensors: readonly Sensor[]): number | undefined {
+  const usual = sensors.flatMap(({ usual_interval: usualS }) => usualS ?? []);
+  return usual.length === 0 ? undefined : Math.max(...usual);
 }

@@ -1,5 +1,5 @@
-// Whether a sensor is heard as often as usual. Its usual interval comes from its values of the last day where they are
-// known; without them a fixed one counts. A device is as fresh as its freshest sensor.
+// Whether a sensor is heard as often as usual. Its usual interval is what the service has learned of its receptions; until it
+// has, a fixed one counts. A device is as fresh as its freshest sensor.
 import { limits } from '../../limits.ts';
 
 export type Freshness = 'fresh' | 'late' | 'silent' | 'never';

@@ -4,7 +4,7 @@ import { Autocomplete } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { gatewayChoicesQuery } from '../../api/gateways.ts';
 import { limits } from '../../limits.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 interface GatewayInputProps {
   readonly value: string;
@@ -13,7 +13,7 @@ interface GatewayInputProps {
 }
 
 export function GatewayInput({ value, onChange, error }: GatewayInputProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const { data = [] } = useQuery(gatewayChoicesQuery);
   return (
     <Autocomplete

@@ -8,7 +8,7 @@ import { api, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { serverNow } from '../../api/server-time.ts';
 import { limits } from '../../limits.ts';
-import { useLocale, useStrings } from '../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 import { Dialog } from '../form/dialog.tsx';
 import { FormButtons } from '../form/form-buttons.tsx';
 import { idPattern } from '../form/id-pattern.ts';
@@ -29,7 +29,7 @@ export interface IdFormProps extends Renamed {
 }
 
 export function IdForm(props: IdFormProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   return (
     <Dialog opened={props.isOpen} onClose={props.onClose} title={words.otherId}>
       {/* Inside, so that each opening begins anew. */}
@@ -39,7 +39,7 @@ export function IdForm(props: IdFormProps) {
 }
 
 function Fields({ onClose, device, sensor }: IdFormProps) {
-  const { device: words, sensor: sensorWords } = useStrings();
+  const { device: words, sensor: sensorWords } = usePageStrings();
   const dayOf = useDay();
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -84,7 +84,7 @@ function Fields({ onClose, device, sensor }: IdFormProps) {
 }
 
 function FormerIds({ of, dayOf }: { readonly of: Renamed; readonly dayOf: (at: string | number) => string }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const queries = useQueryClient();
   const queryKey = keys.formerIds(of.device, of.sensor);
   const { data = [], error } = useQuery({ queryKey, queryFn: () => listFormer(of), staleTime: 0 });
@@ -149,6 +149,6 @@ function endFormer({ device, sensor }: Renamed, former: string) {
 
 /** Writes the day of a moment, in the reader's language. */
 function useDay(): (at: string | number) => string {
-  const { tag } = useLocale();
+  const { tag } = usePageLocale();
   return (at) => new Date(at).toLocaleDateString(tag, { dateStyle: 'long' });
 }

@@ -1,5 +1,5 @@
 // The rights on a device, a gateway and a project by the names of shares, and what they are called.
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 
 export type SharedKind = 'device' | 'gateway' | 'project';
 
@@ -25,7 +25,7 @@ export function scopesOf(kind: SharedKind): { readonly own: readonly string[]; r
 }
 
 export function useScopeWords(): Readonly<Record<ScopeName | RecordScopeName, string>> {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   return {
     'device:view': words.scopeView,
     'device-data:view': words.scopeDataView,

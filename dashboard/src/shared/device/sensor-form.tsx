@@ -3,7 +3,7 @@ import { Autocomplete, NumberInput, Stack, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, call, type Sensor } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Dialog } from '../form/dialog.tsx';
 import { FormButtons } from '../form/form-buttons.tsx';
 import { MoreFields } from '../form/more-fields.tsx';
@@ -20,7 +20,7 @@ export interface SensorFormProps {
 }
 
 export function SensorForm(props: SensorFormProps) {
-  const { sensor } = useStrings();
+  const { sensor } = usePageStrings();
   return (
     <Dialog opened={props.isOpen} onClose={props.onClose} title={props.sensor === undefined ? sensor.add : sensor.edit}>
       <Fields {...props} />
@@ -29,7 +29,7 @@ export function SensorForm(props: SensorFormProps) {
 }
 
 function Fields({ device, sensor: known, onClose }: SensorFormProps) {
-  const { shared, sensor } = useStrings();
+  const { shared, sensor } = usePageStrings();
   const queries = useQueryClient();
   const kinds = useQuery({
     queryKey: ['ontologies', 'quantities'],

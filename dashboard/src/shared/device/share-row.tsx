@@ -2,7 +2,7 @@
 // rights on its devices stand in a line of their own.
 import { ActionIcon, Chip, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Icon } from '../page/icon.tsx';
 import { type SharedKind, scopesOf, scopeWord, useScopeWords } from './scopes.ts';
 import type { Share } from './use-share-change.ts';
@@ -16,7 +16,7 @@ interface ShareRowProps {
 }
 
 export function ShareRow({ kind = 'device', share, title, onChange }: ShareRowProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const { username, scopes } = share;
   const { own, ofDevices } = scopesOf(kind);
   return (

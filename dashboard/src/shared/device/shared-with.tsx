@@ -3,7 +3,7 @@ import { Button, Group, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { UserInput } from '../account/user-input.tsx';
 import { useForm } from '../form/use-form.ts';
 import { RowsSkeleton } from '../list/rows-skeleton.tsx';
@@ -14,7 +14,7 @@ import classes from './shared-with.module.css';
 import { firstScopes, type Share, type Shared, sendShare, useShareChange } from './use-share-change.ts';
 
 export function SharedWith({ of }: { readonly of: Shared }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const { kind, id } = of;
   const { data: shares, error } = useQuery({ queryKey: keys.sharesOf(kind, id), queryFn: () => listShares(of) });
   const change = useShareChange(of);
@@ -48,7 +48,7 @@ function listShares({ kind, id }: Shared): Promise<readonly Share[]> {
 }
 
 function Add({ of, known }: { readonly of: Shared; readonly known: readonly string[] }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const queries = useQueryClient();
   const form = useForm({
     initial: { username: '' },

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { Device } from '../../api/client.ts';
 import { deviceQuery } from '../../api/devices.ts';
 import { keys } from '../../api/query-keys.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { problemWords } from '../page/problem-notice.tsx';
 import { toasts } from '../page/toasts.tsx';
 
@@ -18,7 +18,7 @@ export interface DeviceChange {
 
 export function useDeviceChange(device: string): (change: DeviceChange) => Promise<void> {
   const queries = useQueryClient();
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { queryKey } = deviceQuery(device);
   return async ({ change, send, said, undo }) => {
     await queries.cancelQueries({ queryKey });

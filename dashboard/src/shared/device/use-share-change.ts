@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { api, call, type Schemas } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { problemWords } from '../page/problem-notice.tsx';
 import { toasts } from '../page/toasts.tsx';
 import { type SharedKind, scopesOf } from './scopes.ts';
@@ -27,7 +27,7 @@ export function firstScopes(kind: SharedKind): readonly string[] {
 /** Gives exactly these rights, as shown at once; none ends the share, which can be undone for some seconds. */
 export function useShareChange({ kind, id }: Shared): (share: Share, before: Share) => void {
   const queries = useQueryClient();
-  const strings = useStrings();
+  const strings = usePageStrings();
   const show = (share: Share) => {
     queries.setQueryData(keys.sharesOf(kind, id), (known: readonly Share[] | undefined) =>
       known?.map((one) => (one.username === share.username ? share : one)).filter(({ scopes }) => scopes.length > 0),

@@ -1,6 +1,6 @@
 // A list of texts, each in a field of its own (phone numbers, addresses): what the server says of one stands beside it.
 import { ActionIcon, Button, Group, Input, Stack, TextInput } from '@mantine/core';
-import { useStrings } from '../../strings/strings.ts';
+import { usePageStrings } from '../../strings/strings.ts';
 import { Icon } from '../page/icon.tsx';
 
 export interface EntryListProps {
@@ -16,7 +16,7 @@ export interface EntryListProps {
 
 export function EntryList(props: EntryListProps) {
   const { label, means, type = 'text', autoComplete = 'off', onChange, errorAt } = props;
-  const { person } = useStrings();
+  const { person } = usePageStrings();
   const entries = props.entries.length === 0 ? [''] : props.entries;
   const replace = (index: number, text: string) => onChange(entries.with(index, text));
   return (

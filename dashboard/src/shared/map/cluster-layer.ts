@@ -15,8 +15,6 @@ interface ClusterParts {
   readonly toMarker: (marker: MapMarker) => L.Marker;
   /** What a group of so many is called, with how many of each state. */
   readonly nameGroup: (count: number, states: readonly StateCount[]) => string;
-  /** Told which markers stand for themselves. */
-  readonly onAlone: (ids: readonly string[]) => void;
 }
 
 export interface StateCount {
@@ -56,7 +54,6 @@ export class ClusterLayer extends L.LayerGroup {
     const inView = this.#parts.markers.filter(({ latitude, longitude }) => bounds.contains([latitude, longitude]));
     const groups = groupMarkers(inView, ({ latitude, longitude }) => map.project([latitude, longitude], zoom));
     const isNamed = groups.length === inView.length && groups.length <= limits.mapNamesMax;
-    const alone: string[] = [];
     for (const group of groups) {
       if (group.markers.length > 1 && zoom < zoomApart) this.addLayer(this.#groupLayer(map, group));
       else {
@@ -65,11 +62,9 @@ export class ClusterLayer extends L.LayerGroup {
           const layer = this.#parts.toMarker(group.markers.length === 1 ? marker : { ...marker, latitude, longitude });
           if (isNamed) nameMarker(layer, marker.name);
           this.addLayer(layer);
-          alone.push(marker.id);
         }
       }
     }
-    this.#parts.onAlone(alone);
   }
 
   #groupLayer(map: L.Map, { markers, x, y }: MarkerGroup): L.Marker {

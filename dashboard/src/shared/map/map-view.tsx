@@ -8,6 +8,7 @@ import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'rea
 import { createPortal } from 'react-dom';
 import 'leaflet/dist/leaflet.css';
 import { factsQuery } from '../../api/facts.ts';
+import { isOnEarth } from '../../api/places.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { type ColorTokens, useColorTokens } from '../chart/color-tokens.ts';
 import { freshnessWords } from '../device/state-dot.tsx';
@@ -15,7 +16,7 @@ import { toasts } from '../page/toasts.tsx';
 import { askPosition, type OwnPosition } from './ask-position.ts';
 import { ClusterLayer, onPress, type StateCount } from './cluster-layer.ts';
 import { graticule } from './graticule.ts';
-import { isOnEarth, type MapMarker } from './map-marker.ts';
+import type { MapMarker } from './map-marker.ts';
 import classes from './map-view.module.css';
 import { positionControl, positionLayer } from './own-position.ts';
 
@@ -29,8 +30,6 @@ export interface MapViewProps {
   readonly onMove?: (id: string, place: MapPlace) => void;
   /** Where given, the ground can be pressed, and this hears where; so it does of one's own position. */
   readonly onPick?: ((place: MapPlace) => void) | undefined;
-  /** Told which markers stand for themselves in view and around it. */
-  readonly onAlone?: (ids: readonly string[]) => void;
   /** Where given, the view moves to the markers when this changes; else when there are others. */
   readonly fitBy?: string | undefined;
 }
@@ -60,7 +59,6 @@ export function MapView(props: MapViewProps) {
     const said = states.map((one) => `${one.count} ${freshnessWords(shared)[one.state]}`);
     return `${shared.markers(count)} (${said.join(', ')})`;
   });
-  const alone = useEffectEvent((ids: readonly string[]) => props.onAlone?.(ids));
   const showOwn = useEffectEvent(() =>
     askPosition(
       (place) => {
@@ -132,7 +130,6 @@ export function MapView(props: MapViewProps) {
           markers: list,
           toMarker: (marker) => toMarker(marker),
           nameGroup: (count, states) => nameGroup(count, states),
-          onAlone: (shown) => alone(shown),
         });
     layer.addTo(map.current);
     if (isMovable) keepInView(map.current, list);

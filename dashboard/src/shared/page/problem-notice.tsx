@@ -3,7 +3,7 @@ import { Alert, Button, Group } from '@mantine/core';
 import { Link, useLocation } from '@tanstack/react-router';
 import { ApiProblem } from '../../api/api-problem.ts';
 import { useSession } from '../../api/use-session.ts';
-import type { Strings } from '../../strings/catalogue.ts';
+import type { FirstStrings } from '../../strings/catalogue.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { refusalWords } from '../fault-words.ts';
 import { Icon } from './icon.tsx';
@@ -37,7 +37,7 @@ function isForSomebody(error: unknown): boolean {
 }
 
 /** What is said of an error, in the language of the page. */
-export function problemWords(error: unknown, strings: Strings, { isGuest = false } = {}): string {
+export function problemWords(error: unknown, strings: FirstStrings, { isGuest = false } = {}): string {
   const { shared } = strings;
   if (!(error instanceof ApiProblem)) return shared.problem;
   if (error.code === 'unreachable') return shared.unreachable;

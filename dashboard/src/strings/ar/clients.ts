@@ -31,6 +31,7 @@ export const clients: Strings['clients'] = {
   session: 'الجلسة',
   clean: 'تنتهي مع الاتصال',
   kept: 'محفوظة',
+  keptFor: 'تُحفظ لمدة',
   ends: 'تنتهي',
   messagesIn: 'الرسائل الواردة',
   messagesOut: 'الرسائل الصادرة',

@@ -55,4 +55,13 @@ export const reasons: Strings['reasons'] = {
   perMinute: (count) => `رسائل أكثر مما يحق لكاتب في الدقيقة؛ لم تُنشأ ${count}`,
   perFiring: (count) => `نص أكثر مما يحق لانطلاق واحد؛ لم تُنشأ ${count}`,
   times: (reason, count) => `${reason} (${count} مرات)`,
+  drops: {
+    noSensor: (sensor) => `ليس للجهاز المستشعر ${sensor}`,
+    tooMany: (max, count) => `تحمل الرسالة ${max} قياسات على الأكثر، لا ${count}`,
+    arrayTopic: 'تُرسل القائمة إلى الموضوع …/values',
+    noValue: 'القيمة ناقصة',
+    notJson: 'ليس JSON',
+    noSetting: 'لا ضبط ينتظر هذا التأكيد',
+    other: 'ليس بالشكل الذي تقبله الخدمة',
+  },
 };

@@ -30,6 +30,7 @@ export const clients = {
   session: 'Session',
   clean: 'ends with the connection',
   kept: 'is kept',
+  keptFor: 'Kept for',
   ends: 'Ends',
   messagesIn: 'Messages in',
   messagesOut: 'Messages out',

@@ -6,6 +6,11 @@ export const now = {
   unseen: (count: number) => counted(count, 'alarm nobody has seen to', 'alarms nobody has seen to'),
   allWell: 'All is well.',
   snoozedOnly: (count: number) => counted(count, 'alarm is snoozed', 'alarms are snoozed'),
+  noneOpen: 'No alarm is open.',
+  firstUntil: (time: string) => `the first until ${time}`,
+  silentDevices: (count: number) =>
+    counted(count, 'device is silent beyond its habit', 'devices are silent beyond their habit'),
+  onMap: (device: string) => `${device} on the map`,
   view: 'Which alarms',
   viewOpen: 'Open',
   viewSnoozed: 'Snoozed',
@@ -60,4 +65,13 @@ export const now = {
   acknowledgeAll: (count: number) => `Acknowledge these ${count}`,
   noneFits: 'No alarm fits.',
   showAll: 'Show all alarms',
+  refusesBecause: {
+    disk: 'the disk refuses to write',
+    diskFull: 'the disk is nearly full: free space on it, or remove data',
+    dataFull: 'the data have as much room as they may take: remove some, or give them more',
+    sealing: 'no more is taken until what there is can be compressed; the log of the service says why',
+    database: 'the database refuses or cannot be reached',
+    stopped: 'another process has taken over, or the writer has ended',
+    other: 'the log of the service says why',
+  },
 };

@@ -54,4 +54,13 @@ export const reasons = {
   perMinute: (count: string) => `more messages than an author may send in a minute; ${count} were not made`,
   perFiring: (count: string) => `more text than one firing may send; ${count} were not made`,
   times: (reason: string, count: string) => `${reason} (${count} times)`,
+  drops: {
+    noSensor: (sensor: string) => `the device has no sensor ${sensor}`,
+    tooMany: (max: string, count: string) => `one message takes ${max} datapoints, not ${count}`,
+    arrayTopic: 'an array goes to the topic …/values',
+    noValue: 'the value is missing',
+    notJson: 'it is no JSON',
+    noSetting: 'no setting is waiting for this confirmation',
+    other: 'it is not in the form that the service takes',
+  },
 };

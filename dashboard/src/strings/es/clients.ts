@@ -31,6 +31,7 @@ export const clients: Strings['clients'] = {
   session: 'Sesión',
   clean: 'termina con la conexión',
   kept: 'se guarda',
+  keptFor: 'Se guarda durante',
   ends: 'Termina',
   messagesIn: 'Mensajes recibidos',
   messagesOut: 'Mensajes enviados',

@@ -7,6 +7,11 @@ export const now: Strings['now'] = {
   unseen: (count) => countedInSpanish(count, 'alarma de la que nadie se ocupa', 'alarmas de las que nadie se ocupa'),
   allWell: 'Todo va bien.',
   snoozedOnly: (count) => countedInSpanish(count, 'alarma pospuesta', 'alarmas pospuestas'),
+  noneOpen: 'Ninguna alarma está abierta.',
+  firstUntil: (time) => `la primera hasta ${time}`,
+  silentDevices: (count) =>
+    countedInSpanish(count, 'dispositivo calla más de lo habitual', 'dispositivos callan más de lo habitual'),
+  onMap: (device) => `${device} en el mapa`,
   view: 'Qué alarmas',
   viewOpen: 'Abiertas',
   viewSnoozed: 'Pospuestas',
@@ -60,4 +65,13 @@ export const now: Strings['now'] = {
   acknowledgeAll: (count) => `Ocuparme de estas ${count}`,
   noneFits: 'Ninguna alarma coincide.',
   showAll: 'Ver todas las alarmas',
+  refusesBecause: {
+    disk: 'el disco se niega a escribir',
+    diskFull: 'el disco está casi lleno: libere espacio o elimine datos',
+    dataFull: 'los datos ocupan todo el espacio permitido: elimine algunos o conceda más',
+    sealing: 'no se acepta más hasta que se pueda comprimir lo que hay; el registro del servicio dice por qué',
+    database: 'la base de datos rechaza o no se puede alcanzar',
+    stopped: 'otro proceso ha tomado el relevo, o la escritura ha terminado',
+    other: 'el registro del servicio dice por qué',
+  },
 };

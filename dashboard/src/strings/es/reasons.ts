@@ -55,4 +55,13 @@ export const reasons: Strings['reasons'] = {
   perMinute: (count) => `más mensajes de los que un autor puede enviar en un minuto; ${count} no se hicieron`,
   perFiring: (count) => `más texto del que puede enviar un disparo; ${count} no se hicieron`,
   times: (reason, count) => `${reason} (${count} veces)`,
+  drops: {
+    noSensor: (sensor) => `el dispositivo no tiene el sensor ${sensor}`,
+    tooMany: (max, count) => `un mensaje lleva como máximo ${max} medidas, no ${count}`,
+    arrayTopic: 'una lista va al tema …/values',
+    noValue: 'falta el valor',
+    notJson: 'no es JSON',
+    noSetting: 'ningún ajuste espera esta confirmación',
+    other: 'no tiene la forma que acepta el servicio',
+  },
 };

@@ -31,6 +31,7 @@ export const clients: Strings['clients'] = {
   session: 'Session',
   clean: 'finit avec la connexion',
   kept: 'est gardée',
+  keptFor: 'Gardée pendant',
   ends: 'Finit',
   messagesIn: 'Messages reçus de lui',
   messagesOut: 'Messages envoyés',

@@ -7,6 +7,11 @@ export const now: Strings['now'] = {
   unseen: (count) => countedInFrench(count, 'alarme dont personne ne s’occupe', 'alarmes dont personne ne s’occupe'),
   allWell: 'Tout va bien.',
   snoozedOnly: (count) => countedInFrench(count, 'alarme en pause', 'alarmes en pause'),
+  noneOpen: 'Aucune alarme n’est ouverte.',
+  firstUntil: (time) => `la première jusqu’au ${time}`,
+  silentDevices: (count) =>
+    countedInFrench(count, 'appareil se tait plus que d’habitude', 'appareils se taisent plus que d’habitude'),
+  onMap: (device) => `${device} sur la carte`,
   view: 'Quelles alarmes',
   viewOpen: 'Ouvertes',
   viewSnoozed: 'En pause',
@@ -61,4 +66,13 @@ export const now: Strings['now'] = {
   acknowledgeAll: (count) => `M’occuper de ces ${count}`,
   noneFits: 'Aucune alarme ne correspond.',
   showAll: 'Voir toutes les alarmes',
+  refusesBecause: {
+    disk: 'le disque refuse d’écrire',
+    diskFull: 'le disque est presque plein : libérez de la place, ou supprimez des données',
+    dataFull: 'les données occupent toute la place permise : supprimez-en, ou accordez-en plus',
+    sealing: 'plus rien n’est accepté tant que l’existant ne peut être comprimé ; le journal du service dit pourquoi',
+    database: 'la base de données refuse ou n’est pas joignable',
+    stopped: 'un autre processus a pris la relève, ou l’écriture s’est arrêtée',
+    other: 'le journal du service dit pourquoi',
+  },
 };

@@ -56,4 +56,13 @@ export const reasons: Strings['reasons'] = {
   perMinute: (count) => `plus de messages qu’un auteur ne peut en envoyer par minute ; ${count} n’ont pas été faits`,
   perFiring: (count) => `plus de texte qu’un déclenchement ne peut en envoyer ; ${count} n’ont pas été faits`,
   times: (reason, count) => `${reason} (${count} fois)`,
+  drops: {
+    noSensor: (sensor) => `l’appareil n’a pas de capteur ${sensor}`,
+    tooMany: (max, count) => `un message contient au plus ${max} mesures, pas ${count}`,
+    arrayTopic: 'un tableau va au sujet …/values',
+    noValue: 'la valeur manque',
+    notJson: 'ce n’est pas du JSON',
+    noSetting: 'aucun réglage n’attend cette confirmation',
+    other: 'ce n’est pas dans la forme que le service accepte',
+  },
 };

@@ -31,6 +31,7 @@ export const clients: Strings['clients'] = {
   session: 'Sessão',
   clean: 'termina com a ligação',
   kept: 'é guardada',
+  keptFor: 'É guardada durante',
   ends: 'Termina',
   messagesIn: 'Mensagens recebidas',
   messagesOut: 'Mensagens enviadas',

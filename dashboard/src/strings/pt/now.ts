@@ -7,6 +7,15 @@ export const now: Strings['now'] = {
   unseen: (count) => countedInPortuguese(count, 'alarme de que ninguém trata', 'alarmes de que ninguém trata'),
   allWell: 'Está tudo bem.',
   snoozedOnly: (count) => countedInPortuguese(count, 'alarme adiado', 'alarmes adiados'),
+  noneOpen: 'Nenhum alarme está aberto.',
+  firstUntil: (time) => `o primeiro até ${time}`,
+  silentDevices: (count) =>
+    countedInPortuguese(
+      count,
+      'dispositivo calado mais do que o habitual',
+      'dispositivos calados mais do que o habitual',
+    ),
+  onMap: (device) => `${device} no mapa`,
   view: 'Que alarmes',
   viewOpen: 'Abertos',
   viewSnoozed: 'Adiados',
@@ -60,4 +69,13 @@ export const now: Strings['now'] = {
   acknowledgeAll: (count) => `Tratar destes ${count}`,
   noneFits: 'Nenhum alarme corresponde.',
   showAll: 'Ver todos os alarmes',
+  refusesBecause: {
+    disk: 'o disco recusa escrever',
+    diskFull: 'o disco está quase cheio: liberte espaço ou elimine dados',
+    dataFull: 'os dados ocupam todo o espaço permitido: elimine alguns ou conceda mais',
+    sealing: 'nada mais é aceite até se poder comprimir o que há; o registo do serviço diz porquê',
+    database: 'a base de dados recusa ou não está acessível',
+    stopped: 'outro processo tomou o lugar, ou a escrita terminou',
+    other: 'o registo do serviço diz porquê',
+  },
 };

@@ -55,4 +55,13 @@ export const reasons: Strings['reasons'] = {
   perMinute: (count) => `mais mensagens do que um autor pode enviar num minuto; ${count} não foram feitas`,
   perFiring: (count) => `mais texto do que um disparo pode enviar; ${count} não foram feitas`,
   times: (reason, count) => `${reason} (${count} vezes)`,
+  drops: {
+    noSensor: (sensor) => `o dispositivo não tem o sensor ${sensor}`,
+    tooMany: (max, count) => `uma mensagem leva no máximo ${max} medições, não ${count}`,
+    arrayTopic: 'uma lista vai para o tópico …/values',
+    noValue: 'falta o valor',
+    notJson: 'não é JSON',
+    noSetting: 'nenhum ajuste espera esta confirmação',
+    other: 'não tem a forma que o serviço aceita',
+  },
 };

@@ -31,6 +31,7 @@ export const clients: Strings['clients'] = {
   session: 'Kikao',
   clean: 'huisha pamoja na muunganisho',
   kept: 'huhifadhiwa',
+  keptFor: 'Huhifadhiwa kwa',
   ends: 'Huisha',
   messagesIn: 'Jumbe zilizoingia',
   messagesOut: 'Jumbe zilizotoka',

@@ -12,6 +12,11 @@ export const now: Strings['now'] = {
     ),
   allWell: 'Kila kitu kiko sawa.',
   snoozedOnly: (count) => countedInSwahili(count, 'Tahadhari iliyoahirishwa:', 'Tahadhari zilizoahirishwa:'),
+  noneOpen: 'Hakuna tahadhari iliyo wazi.',
+  firstUntil: (time) => `ya kwanza hadi ${time}`,
+  silentDevices: (count) =>
+    countedInSwahili(count, 'Kifaa kilicho kimya kuliko kawaida:', 'Vifaa vilivyo kimya kuliko kawaida:'),
+  onMap: (device) => `${device} kwenye ramani`,
   view: 'Tahadhari zipi',
   viewOpen: 'Zilizo wazi',
   viewSnoozed: 'Zilizoahirishwa',
@@ -65,4 +70,13 @@ export const now: Strings['now'] = {
   acknowledgeAll: (count) => `Nitashughulikia hizi ${count}`,
   noneFits: 'Hakuna tahadhari inayolingana.',
   showAll: 'Onyesha tahadhari zote',
+  refusesBecause: {
+    disk: 'diski inakataa kuandika',
+    diskFull: 'diski imekaribia kujaa: futa vitu au ondoa data',
+    dataFull: 'data imetumia nafasi yote inayoruhusiwa: ondoa baadhi, au iongezewe',
+    sealing: 'hakuna kinachopokelewa hadi vilivyopo viweze kubanwa; kumbukumbu za huduma zinasema kwa nini',
+    database: 'hifadhidata inakataa au haifikiki',
+    stopped: 'mchakato mwingine umechukua nafasi, au uandishi umekoma',
+    other: 'kumbukumbu za huduma zinasema kwa nini',
+  },
 };

@@ -55,4 +55,13 @@ export const reasons: Strings['reasons'] = {
   perMinute: (count) => `jumbe zaidi ya mwandishi anavyoweza kutuma kwa dakika; ${count} hazikutengenezwa`,
   perFiring: (count) => `maandishi zaidi ya mfyatuko mmoja unavyoweza kutuma; ${count} hazikutengenezwa`,
   times: (reason, count) => `${reason} (mara ${count})`,
+  drops: {
+    noSensor: (sensor) => `kifaa hakina kihisi ${sensor}`,
+    tooMany: (max, count) => `ujumbe mmoja hubeba vipimo ${max} tu, si ${count}`,
+    arrayTopic: 'orodha hutumwa kwenye mada …/values',
+    noValue: 'thamani haipo',
+    notJson: 'si JSON',
+    noSetting: 'hakuna mpangilio unaosubiri uthibitisho huu',
+    other: 'haiko katika umbo ambalo huduma hupokea',
+  },
 };

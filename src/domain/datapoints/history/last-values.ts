@@ -18,22 +18,33 @@ export interface LastDatapoints {
   readonly pushed: ReadonlyMap<SensorKey, ArrivedDatapoint>;
   /** The one that was measured last and not in the future, of sensors where it was measured later than the one pushed last. */
   readonly measured: ReadonlyMap<SensorKey, Datapoint>;
+  /** Milliseconds between two receptions, usually, of sensors that have a habit. */
+  readonly usualMs: ReadonlyMap<SensorKey, number>;
+}
+
+/** How often sensors are usually heard. */
+interface Habits {
+  isKnown(sensor: SensorKey): boolean;
+  usualMs(sensor: SensorKey): number | undefined;
 }
 
 /** Of a device that has just been made. */
-export const noDatapoints: LastDatapoints = { pushed: new Map(), measured: new Map() };
+export const noDatapoints: LastDatapoints = { pushed: new Map(), measured: new Map(), usualMs: new Map() };
 
 export class LastValues {
   readonly #series: Pick<Series, 'latest' | 'latestTimes' | 'range'>;
   readonly #clock: { now(): number };
+  readonly #habits: Habits;
 
   /** @param parts.clock the wall clock, by which a datapoint lies in the future. */
   constructor(parts: {
     readonly series: Pick<Series, 'latest' | 'latestTimes' | 'range'>;
     readonly clock: { now(): number };
+    readonly habits: Habits;
   }) {
     this.#series = parts.series;
     this.#clock = parts.clock;
+    this.#habits = parts.habits;
   }
 
   of(actor: Actor, devices: readonly Device[]): Promise<LastDatapoints> {
@@ -71,7 +82,16 @@ export class LastValues {
       if (last !== undefined) pushed.set(key, { ...last, value: calibrate(last.value, calibration) });
       if (later !== undefined) measured.set(key, { ...later, value: calibrate(later.value, calibration) });
     }
-    return { pushed, measured };
+    return { pushed, measured, usualMs: this.#usualOf(pushed.keys()) };
+  }
+
+  #usualOf(sensors: Iterable<SensorKey>): Map<SensorKey, number> {
+    const usualMs = new Map<SensorKey, number>();
+    for (const sensor of sensors) {
+      const ms = this.#habits.isKnown(sensor) ? this.#habits.usualMs(sensor) : undefined;
+      if (ms !== undefined) usualMs.set(sensor, ms);
+    }
+    return usualMs;
   }
 
   /** One question for all of them; a read of the series only where a later one may be there. */

@@ -1,6 +1,6 @@
-// Creates the data folder, and refuses a folder in which a restore was interrupted, so that no server starts with
-// incomplete data.
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
+// Creates the data folder, and refuses a folder in which a restore was interrupted, or whose data were moved elsewhere, so
+// that no server starts with incomplete or former data.
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Refusal } from '../../../base/refusal.ts';
 import { databaseFile } from './connection.ts';
@@ -17,6 +17,28 @@ export function makeFolder(folder: string): void {
     throw unusable(folder, error);
   }
   assertRestored(folder);
+  assertNotMoved(folder);
+}
+
+/** Says that the data of the folder were moved to a database. */
+const movedFile = 'moved';
+
+/** @throws Refusal `conflict` where the data were moved to a database: what is pushed here would not be there. */
+export function assertNotMoved(folder: string): void {
+  const path = join(folder, movedFile);
+  if (!existsSync(path)) return;
+  throw new Refusal(
+    'conflict',
+    `The data of ${folder} were moved to PostgreSQL: set DUNDUN_DATABASE_URL. To go on with the folder as it was then, delete ${path}.`,
+  );
+}
+
+/** Notes on the disk that the data were moved. */
+export function noteMoved(folder: string): void {
+  const file = openSync(join(folder, movedFile), 'w', 0o600);
+  writeSync(file, 'The data of this folder are in a PostgreSQL database (docs/operations.md).\n');
+  fsyncSync(file);
+  closeSync(file);
 }
 
 /** @throws Refusal `conflict` */

@@ -11,6 +11,8 @@ export interface SearchRequest {
   readonly lastSeen: Float64Array | undefined;
   /** True where sensors were moved to other devices: the index is made anew, and `lastSeen` is all of the head. */
   readonly isMoved: boolean;
+  /** Devices that have lost a sensor, by which they may have been heard last. */
+  readonly lost: readonly number[];
 }
 
 export type SearchResponse =

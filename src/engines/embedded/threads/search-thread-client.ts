@@ -28,6 +28,8 @@ export class SearchThread {
   #isClosed = false;
   /** True where sensors were moved to other devices since the index was last used. */
   #hasMoved = false;
+  /** Devices that have lost a sensor since then. */
+  #lost = new Set<number>();
 
   constructor(parts: { readonly path: string; readonly lastSeen: HeadLastSeen }) {
     this.#path = parts.path;
@@ -56,6 +58,14 @@ export class SearchThread {
     this.#hasMoved = true;
   }
 
+  /** A sensor of the device was removed: the next such search counts its others anew; all devices where there are many. */
+  sensorRemoved(device: number): void {
+    this.#lost.add(device);
+    if (this.#lost.size <= limits.recountedDevicesMax) return;
+    this.#lost.clear();
+    this.#hasMoved = true;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     const worker = this.#worker;
@@ -77,10 +87,12 @@ export class SearchThread {
     if (isMoved) this.#lastSeen.forget();
     if (usesIndex) this.#hasMoved = false;
     const lastSeen = usesIndex ? this.#lastSeen.since() : undefined;
+    const lost = usesIndex ? [...this.#lost] : [];
+    if (usesIndex) this.#lost.clear();
     // `within_time` is not called while SQLite sorts, or spends all its time on one row: then the thread is ended.
     const timer = setTimeout(() => this.#giveUp(), limits.searchMsMax + limits.searchEndMsMax).unref();
     this.#running = { ...search, id, timer };
-    const request: SearchRequest = { id, sql, parameters, lastSeen, isMoved };
+    const request: SearchRequest = { id, sql, parameters, lastSeen, isMoved, lost };
     this.#worker.postMessage(request, lastSeen === undefined ? [] : [lastSeen.buffer as ArrayBuffer]);
   }
 

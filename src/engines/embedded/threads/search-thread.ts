@@ -37,6 +37,7 @@ port.on('message', (request: SearchRequest) => {
   try {
     if (request.isMoved) lastSeen.clear();
     if (request.lastSeen !== undefined) lastSeen.update(request.lastSeen);
+    for (const device of request.lost) lastSeen.recount(device);
     const rows = statements.prepare(request.sql).all(...request.parameters);
     port.postMessage({ id: request.id, rows } satisfies SearchResponse);
   } catch (error) {

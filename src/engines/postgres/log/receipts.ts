@@ -162,12 +162,13 @@ export const forgetRepeatedBodies = 'DELETE FROM receipt WHERE sensor = $1';
 /** The same for all sensors: nobody can say whose datapoints a damaged row had. */
 export const forgetAllRepeatedBodies = 'DELETE FROM receipt WHERE sensor IS NOT NULL';
 
-function hashOf(id: string): Buffer {
+/** By which a receipt is stored: its id can be longer than an index takes. */
+export function hashOf(id: string): Buffer {
   return createHash('sha256').update(id).digest();
 }
 
 /** The sensor of a receipt without a key (repeatIdPrefix); null for others. */
-function sensorOf(id: string): number | null {
+export function sensorOf(id: string): number | null {
   const [, sensor] = /^\n(\d+)\n/.exec(id) ?? [];
   return sensor === undefined ? null : Number(sensor);
 }

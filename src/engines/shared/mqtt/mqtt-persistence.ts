@@ -331,6 +331,10 @@ export class MqttPersistence implements MqttSessions {
     return Readable.from(this.#outgoing.replay(client));
   }
 
+  incomingIds(client: PacketClient): Set<number> | undefined {
+    return this.#incoming.idsOf(client);
+  }
+
   incomingStorePacket(client: PacketClient, packet: StoredPacket): Promise<void> {
     return this.#incoming.store(client, packet);
   }

@@ -1,6 +1,7 @@
 // Access to the registry: reads through Kysely, and writes as compiled statements that the engine runs as one unit in
 // its next commit. The same SQL for every engine, but for what its dialect says.
 import type { Compilable, Kysely } from 'kysely';
+import type { DeviceKey } from '../../../domain/device-key.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { SqlDialect } from './sql-dialect.ts';
 import type { Tables } from './tables.ts';
@@ -24,7 +25,7 @@ export interface Registry {
   /**
    * Runs all statements or none, as if no other unit ran meanwhile (serializable): a condition in a statement still
    * holds at the commit. Resolves after the commit with the number of rows each changed. `purge`: sensors are removed,
-   * so their datapoints have to be deleted. `moves`: sensors come to belong to other devices. `isWeighed: false`: the caller bounds the bytes, as the service does for
+   * so their datapoints have to be deleted. `moves`: sensors come to belong to other devices. `loses`: a device that loses a sensor. `isWeighed: false`: the caller bounds the bytes, as the service does for
    * its own work, which must continue beside large changes. `fence`: the lease under which the caller writes; compared
    * in the same transaction.
    * @throws Refusal `exists` where a unique id is taken, `busy`, `storage`; LeaseLost where the lease was taken with a
@@ -35,6 +36,7 @@ export interface Registry {
     options?: {
       readonly purge?: boolean;
       readonly moves?: boolean;
+      readonly loses?: DeviceKey;
       readonly isWeighed?: boolean;
       readonly fence?: Fence | undefined;
     },

@@ -1,16 +1,16 @@
 // Server-sent events of a device (contract 10), for browsers: datapoints as they are committed. The token is in the
 // Authorization header as everywhere, so pages read private devices by fetch; EventSource cannot send the header and
 // reads public ones as guest.
-import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { limits } from '../../../config/limits.ts';
 import type { LiveEvent, ResumePoint } from '../../../domain/live/live-event.ts';
-import { nothing, unlessStalled } from '../../lists/row-streams.ts';
+import { nothing } from '../../lists/row-streams.ts';
+import { sendEvents } from '../../lists/sent-events.ts';
 import { DeviceParams } from '../../schemas/device-schemas.ts';
 import { toDatapointRecord } from '../../schemas/records.ts';
 import { boundedText } from '../../schemas/text-bounds.ts';
-import { encodeEvents, eventTexts, setEventHeaders } from '../../server/event-streams.ts';
+import { setEventHeaders } from '../../server/event-streams.ts';
 import { overload, refusals, type TypedApp, tooManyStreams } from '../../server/routes.ts';
 import type { Services } from '../../services.ts';
 
@@ -72,30 +72,8 @@ export function registerLive(app: TypedApp, { live }: Services): void {
         calibrated: request.query.calibrated,
         last: lastHad(request),
       });
-      // Notices at once when the reader disconnects, not only at the next event.
-      const leave = () => stream.leave();
-      const { socket } = request.raw;
-      // A client that closes its half has usually closed both.
-      socket.once('end', leave);
-      reply.raw.once('close', () => {
-        socket.off('end', leave);
-        leave();
-      });
-      if (reply.raw.destroyed || socket.readableEnded) leave();
-      const chunks = unlessStalled(
-        encodeEvents(
-          request as never,
-          reply as never,
-          eventTexts(stream.events(), (event) => eventText(event, device)),
-        ),
-        reply as never,
-        {
-          stallMs: limits.liveStallMs,
-          // Live streams have a budget of their own.
-          reservation: undefined,
-        },
-      );
-      return reply.send(Readable.from(chunks, { objectMode: false }) as never);
+      const textOf = (event: LiveEvent) => eventText(event, device);
+      return sendEvents(request as never, reply as never, { stream, textOf }) as never;
     },
   );
 }

@@ -3,12 +3,12 @@ import { Text } from '@mantine/core';
 import { Age } from '../../../shared/device/age.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import classes from './activity.module.css';
 import { type ActivityParts, type Happening, useActivity } from './use-activity.ts';
 
 export function Activity(parts: ActivityParts) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const { list, error, retry } = useActivity(parts);
   return (
     <>

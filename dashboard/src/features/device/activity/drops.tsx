@@ -5,11 +5,13 @@ import { api, call } from '../../../api/client.ts';
 import { keys } from '../../../api/query-keys.ts';
 import { Age } from '../../../shared/device/age.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { dropWords } from '../../../shared/service-reason.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import classes from '../section.module.css';
 
 export function Drops({ device }: { readonly device: string }) {
-  const { device: words } = useStrings();
+  const strings = usePageStrings();
+  const { device: words } = strings;
   const { data, error } = useQuery({
     queryKey: keys.drops(device),
     queryFn: () => call(api.GET('/api/v2/devices/{device}/drops', { params: { path: { device } } })),
@@ -25,7 +27,7 @@ export function Drops({ device }: { readonly device: string }) {
         {data?.map(({ timestamp, topic, username, reason }, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: drops have no id; the list is read whole.
           <li key={index}>
-            <Text fw={600}>{reason}</Text>
+            <Text fw={600}>{dropWords(reason, strings)}</Text>
             <Text fz="sm" c="dimmed">
               {topic} · {username} · <Age at={timestamp} />
             </Text>

@@ -4,7 +4,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, call, type Device, type Schemas } from '../../../api/client.ts';
 import { currentOf } from '../../../api/current-value.ts';
-import { heardAt } from '../../../api/devices.ts';
+import { measuredAt } from '../../../api/devices.ts';
 import { filterValue } from '../../../api/filter-value.ts';
 import { keys } from '../../../api/query-keys.ts';
 import type { Rights } from '../../../api/rights.ts';
@@ -12,7 +12,8 @@ import { useSession } from '../../../api/use-session.ts';
 import { limits } from '../../../limits.ts';
 import { formatValue } from '../../../shared/device/value.tsx';
 import type { IconName } from '../../../shared/page/icon.tsx';
-import { useLocale } from '../../../strings/strings.ts';
+import { dropWords } from '../../../shared/service-reason.ts';
+import { usePageLocale } from '../../../strings/strings.ts';
 
 /** An actuator that was set while the page is open. */
 export interface Setting {
@@ -44,7 +45,7 @@ export interface ActivityParts {
 }
 
 export function useActivity({ device, rights, settings }: ActivityParts): Activity {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { device: words } = strings;
   const told = useTold(device.id);
   const drops = useQuery({
@@ -59,7 +60,7 @@ export function useActivity({ device, rights, settings }: ActivityParts): Activi
       const last = currentOf(sensor);
       if (last === undefined) return [];
       const title = words.hadValue(name || id, `${formatValue(last.value, tag)} ${unit}`.trim());
-      return [{ id: `value ${id}`, atMs: heardAt(last), icon: 'sensor' as const, title }];
+      return [{ id: `value ${id}`, atMs: measuredAt(last), icon: 'sensor' as const, title }];
     }),
     ...settings.map(({ actuator, value, atMs }) => ({
       ...{ id: `setting ${actuator} ${atMs}`, atMs, icon: 'tune' as const },
@@ -70,7 +71,7 @@ export function useActivity({ device, rights, settings }: ActivityParts): Activi
     })),
     ...(drops.data ?? []).map(({ timestamp, topic, username, reason }, index) => ({
       ...{ id: `drop ${index}`, atMs: Date.parse(timestamp), icon: 'warning' as const, isBad: true },
-      ...{ title: words.wasDropped(reason), detail: `${topic} · ${username}` },
+      ...{ title: words.wasDropped(dropWords(reason, strings)), detail: `${topic} · ${username}` },
     })),
     ...told.firings.map((firing) => ({ ...firing, title: firing.title || words.unnamedRule })),
     ...told.keys.map(({ id, name, atMs }) => ({

@@ -5,7 +5,7 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { api, call, type Device } from '../../../api/client.ts';
 import { useDeviceChange } from '../../../shared/device/use-device-change.ts';
 import { formatValue } from '../../../shared/device/value.tsx';
-import { useLocale, useStrings } from '../../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../../strings/strings.ts';
 
 type Actuator = Device['actuators'][number];
 
@@ -15,8 +15,8 @@ export interface ActuatorControlProps {
 }
 
 export function ActuatorControl({ device, actuator }: ActuatorControlProps) {
-  const { device: words } = useStrings();
-  const { tag } = useLocale();
+  const { device: words } = usePageStrings();
+  const { tag } = usePageLocale();
   const change = useDeviceChange(device);
   const { id, value } = actuator;
   const label = actuator.name || id;
@@ -59,7 +59,7 @@ interface NumberControlProps {
 }
 
 function NumberControl({ label, actuator: { value, meta }, onSet }: NumberControlProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const known = typeof value === 'number' ? value : '';
   const [typed, setTyped] = useState<number | ''>(known);
   // Somebody else may set it meanwhile.
@@ -106,7 +106,7 @@ interface TextControlProps {
 }
 
 function TextControl({ label, value, isJson, onSet }: TextControlProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const known = isJson ? JSON.stringify(value ?? null, null, 1) : typeof value === 'string' ? value : '';
   const [typed, setTyped] = useState(known);
   const [isWrong, setWrong] = useState(false);

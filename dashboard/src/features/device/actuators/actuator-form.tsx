@@ -8,7 +8,7 @@ import { FormButtons } from '../../../shared/form/form-buttons.tsx';
 import { useForm } from '../../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
 import { toasts } from '../../../shared/page/toasts.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 
 type Actuator = Device['actuators'][number];
 
@@ -21,7 +21,7 @@ export interface ActuatorFormProps {
 }
 
 export function ActuatorForm(props: ActuatorFormProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   return (
     <Dialog
       opened={props.isOpen}
@@ -34,7 +34,7 @@ export function ActuatorForm(props: ActuatorFormProps) {
 }
 
 function Fields({ device, actuator: known, onClose }: ActuatorFormProps) {
-  const { device: words, shared } = useStrings();
+  const { device: words, shared } = usePageStrings();
   const queries = useQueryClient();
   const type = known?.actuator_value_type ?? known?.value_type;
   const form = useForm({

@@ -10,7 +10,7 @@ import { Value } from '../../../shared/device/value.tsx';
 import { ConfirmDanger } from '../../../shared/form/confirm-danger.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
 import { toasts } from '../../../shared/page/toasts.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { ActuatorControl } from './actuator-control.tsx';
 import { ActuatorForm } from './actuator-form.tsx';
 import classes from './actuators.module.css';
@@ -24,7 +24,7 @@ export interface ActuatorsProps {
 }
 
 export function Actuators({ device, rights }: ActuatorsProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const [edited, setEdited] = useState<Actuator>();
   const [removed, setRemoved] = useState<Actuator>();
   const [isAdding, { open, close }] = useDisclosure(false);
@@ -70,7 +70,7 @@ export function Actuators({ device, rights }: ActuatorsProps) {
 
 /** Stands among the actuators; without any, beside what adds a sensor. Its dialog belongs to who stays where it moves. */
 export function AddActuator({ onClick }: { readonly onClick: () => void }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   return (
     <Button variant="default" size="xs" leftSection={<Icon name="plus" size={14} />} onClick={onClick}>
       {words.addActuator}
@@ -85,7 +85,7 @@ interface ActuatorMenuProps {
 }
 
 function ActuatorMenu({ actuator: { id, name }, onEdit, onRemove }: ActuatorMenuProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   return (
     <Menu position="bottom-end">
       <Menu.Target>
@@ -112,7 +112,7 @@ interface RemoveActuatorProps {
 }
 
 function RemoveActuator({ device, actuator, onClose }: RemoveActuatorProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const queries = useQueryClient();
   const name = actuator?.name || actuator?.id || '';
   const remove = async () => {

@@ -8,11 +8,11 @@ import { type Setting, settingsQuery } from '../../../api/settings.ts';
 import { Age } from '../../../shared/device/age.tsx';
 import { formatValue } from '../../../shared/device/value.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
-import { useLocale, useStrings } from '../../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../../strings/strings.ts';
 import classes from './last-settings.module.css';
 
 export function LastSettings({ device, actuator }: { readonly device: string; readonly actuator: string }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const [isOpen, { toggle }] = useDisclosure(false);
   const { data: settings = [] } = useQuery(settingsQuery(device, actuator));
   const [newest, ...before] = settings;
@@ -42,7 +42,7 @@ export function LastSettings({ device, actuator }: { readonly device: string; re
 const rowsMax = 9;
 
 function Row({ setting, value }: { readonly setting: Setting; readonly value?: ReactNode }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const { username, key, door, timestamp } = setting;
   const by = [words.doors[door as keyof typeof words.doors], key === undefined ? username : `${username} (${key})`];
   return (
@@ -57,14 +57,14 @@ function Row({ setting, value }: { readonly setting: Setting; readonly value?: R
 }
 
 function SetTo({ setting: { value } }: { readonly setting: Setting }) {
-  const { device: words } = useStrings();
-  const { tag } = useLocale();
+  const { device: words } = usePageStrings();
+  const { tag } = usePageLocale();
   const shown = value === true ? words.on : value === false ? words.off : formatValue(value, tag);
   return <span className={`${classes.value} d-ellipsis`}>{shown}</span>;
 }
 
 function State({ setting: { delivered, confirmed } }: { readonly setting: Setting }) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   if (confirmed)
     return (
       <span className={classes.confirmed} title={words.confirmedMeans}>

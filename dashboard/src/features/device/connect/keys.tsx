@@ -13,7 +13,7 @@ import { RowsSkeleton } from '../../../shared/list/rows-skeleton.tsx';
 import { CodeBlock } from '../../../shared/page/code-block.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
 import { toasts } from '../../../shared/page/toasts.tsx';
-import { useLocale, useStrings } from '../../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../../strings/strings.ts';
 import classes from '../section.module.css';
 
 const mayScopes = {
@@ -31,7 +31,7 @@ interface KeysProps {
 }
 
 export function Keys({ device: { id: device, name: title }, made, onMade }: KeysProps) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const words = strings.device;
   const queries = useQueryClient();
   const [revoked, setRevoked] = useState<{ readonly id: string; readonly name: string }>();
@@ -98,7 +98,7 @@ interface MakeKeyProps {
 }
 
 function MakeKey({ device, title, onMade }: MakeKeyProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const queries = useQueryClient();
   const form = useForm({
     initial: { name: title, may: 'push' as keyof typeof mayScopes, expires: '' },

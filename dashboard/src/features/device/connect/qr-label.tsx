@@ -5,7 +5,7 @@ import { useMemo, useRef } from 'react';
 import { encode } from 'uqr';
 import { saveFile } from '../../../api/download.ts';
 import { Icon } from '../../../shared/page/icon.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import classes from './qr-label.module.css';
 
 interface QrLabelProps {
@@ -23,7 +23,7 @@ const lineChars = 30;
 const pictureWidth = 945;
 
 export function QrLabel({ text, name, id }: QrLabelProps) {
-  const { device: words } = useStrings();
+  const { device: words } = usePageStrings();
   const label = useRef<SVGSVGElement>(null);
   const { size, path } = useMemo(() => {
     const code = encode(text, { border: 2 });

@@ -8,7 +8,7 @@ import type { LiveDatapoint } from '../../../api/use-live.ts';
 import { formatValue } from '../../../shared/device/value.tsx';
 import { AddressNote } from '../../../shared/page/address-note.tsx';
 import { CodeBlock } from '../../../shared/page/code-block.tsx';
-import { useLocale } from '../../../strings/strings.ts';
+import { usePageLocale } from '../../../strings/strings.ts';
 import { type Language, languages, linesFor } from './snippet-lines.ts';
 import classes from './snippets.module.css';
 
@@ -20,7 +20,7 @@ export interface SnippetsProps {
 }
 
 export function Snippets({ device, arrived, madeKey }: SnippetsProps) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const words = strings.device;
   const { data: facts } = useQuery(factsQuery);
   const [language, setLanguage] = useState<Language>('curl');

@@ -1,7 +1,7 @@
 // Spans of time: as a blank with a number and a unit, and in words.
 import { useState } from 'react';
 import type { Strings } from '../../../strings/catalogue.ts';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { ChoiceBlank, TextBlank } from './blank.tsx';
 
 const units = { s: 1, min: 60, h: 3_600, d: 86_400 } as const;
@@ -15,7 +15,7 @@ interface DurationBlankProps {
 }
 
 export function DurationBlank({ label, seconds, onChange, isWrong = false }: DurationBlankProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const [unit, setUnit] = useState<Unit>(unitOf(seconds));
   const [typed, setTyped] = useState(String(seconds / units[unitOf(seconds)]));
   const become = (text: string, of: Unit) => {

@@ -11,7 +11,7 @@ import { type Form, useForm } from '../../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
 import { toasts } from '../../../shared/page/toasts.tsx';
 import type { Strings } from '../../../strings/catalogue.ts';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { isFilled } from './clauses.ts';
 import { type Draft, fieldOf, sensorsOf, toBody } from './draft.ts';
 import classes from './editor.module.css';
@@ -23,7 +23,7 @@ import { When } from './when.tsx';
 
 /** Without `id` it makes a new one. */
 export function Editor({ initial, id }: { readonly initial: Draft; readonly id?: string }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { notifications, shared } = strings;
   const form = useEditorForm(initial, id);
   const replay = useReplay(form.values);
@@ -59,7 +59,7 @@ export function Editor({ initial, id }: { readonly initial: Draft; readonly id?:
 }
 
 function useEditorForm(initial: Draft, id: string | undefined): Form<Draft> {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const queries = useQueryClient();
   const navigate = useNavigate();
   return useForm<Draft>({

@@ -2,12 +2,12 @@
 import { Anchor, Collapse, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { Form } from '../../../shared/form/use-form.ts';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { type Draft, withExpression } from './draft.ts';
 import classes from './editor.module.css';
 
 export function Expert({ form, fault }: { readonly form: Form<Draft>; readonly fault: string | undefined }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const [isHelping, { toggle }] = useDisclosure(false);
   const { onBlur } = form.field('expression');
   return (

@@ -6,7 +6,7 @@ import { factsQuery } from '../../../api/facts.ts';
 import { meQuery } from '../../../api/me.ts';
 import { useSession, useUsername } from '../../../api/use-session.ts';
 import { PageHeader } from '../../../shared/page/page-header.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { useReach } from '../reach.ts';
 import { newDraft } from './draft.ts';
 import { Editor } from './editor.tsx';
@@ -17,7 +17,7 @@ const route = getRouteApi('/notifications/new');
 const offered = ['email', 'telegram', 'webhook', 'sms'] as const;
 
 export function NewNotificationPage() {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { device, sensor } = route.useSearch();
   const me = useUsername();
   // What stands in the way of reaching oneself is known before anything can be pressed, so that nothing moves.

@@ -12,7 +12,7 @@ import { Age } from '../../../shared/device/age.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
 import { PageHeader } from '../../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { useRuleActs } from '../list/rule-acts.ts';
 import { type Rule, toDraft } from './draft.ts';
 import classes from './editor.module.css';
@@ -58,7 +58,7 @@ export function NotificationPage() {
 }
 
 function Acts({ rule }: { readonly rule: Rule }) {
-  const { notifications, shared } = useStrings();
+  const { notifications, shared } = usePageStrings();
   const { remove } = useRuleActs();
   const navigate = useNavigate();
   return (
@@ -82,7 +82,7 @@ function Acts({ rule }: { readonly rule: Rule }) {
 }
 
 function History({ rule }: { readonly rule: Rule }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   return (
     <>
       <dl className={classes.history}>

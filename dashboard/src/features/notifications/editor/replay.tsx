@@ -9,7 +9,7 @@ import { limits } from '../../../limits.ts';
 import { Chart, ChartSkeleton } from '../../../shared/chart/chart.tsx';
 import type { ChartLine, ChartSeries } from '../../../shared/chart/chart-series.ts';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
-import { useLocale, useStrings } from '../../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../../strings/strings.ts';
 import type { Operator } from './clauses.ts';
 import { type Draft, sensorsOf } from './draft.ts';
 import classes from './editor.module.css';
@@ -23,7 +23,7 @@ interface ReplayProps {
 }
 
 export function Replay({ draft, replay }: ReplayProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { report, error, days, setDays } = replay;
   const isPlaced = error instanceof ApiProblem && error.faults.length > 0;
   return (
@@ -53,7 +53,7 @@ export function Replay({ draft, replay }: ReplayProps) {
 }
 
 function Count({ draft, report }: { readonly draft: Draft; readonly report: ReplayReport }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const ways = draft.kind === 'actuation' ? 1 : Math.max(1, draft.usernames.length * draft.channels.length);
   const count = report.firings.length * ways;
   return (
@@ -73,7 +73,7 @@ function Count({ draft, report }: { readonly draft: Draft; readonly report: Repl
 }
 
 function Course({ draft, replay }: ReplayProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { fromMs, days, report } = replay;
   const devices = draft.devices.slice(0, limits.replayDevicesMax);
   const sensors = sensorsOf(draft);
@@ -120,8 +120,8 @@ function linesOf(
 }
 
 function Said({ report }: { readonly report: ReplayReport }) {
-  const { shared, notifications } = useStrings();
-  const { tag } = useLocale();
+  const { shared, notifications } = usePageStrings();
+  const { tag } = usePageLocale();
   const shown = report.firings.slice(-limits.replayMessagesMax).toReversed();
   if (shown.length === 0) return null;
   return (

@@ -7,7 +7,7 @@ import { Age } from '../../../shared/device/age.tsx';
 import { reasonWords } from '../../../shared/message-reason.ts';
 import { useNow } from '../../../shared/page/use-now.ts';
 import type { Strings } from '../../../strings/catalogue.ts';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { useRuleActs } from '../list/rule-acts.ts';
 import { obstacleOfRule, type Reach, useReach } from '../reach.ts';
 import classes from '../rules.module.css';
@@ -28,7 +28,7 @@ function isFailing({ last_failure: failure, last_success: success }: Rule): bool
 }
 
 export function RuleState({ rule }: { readonly rule: Rule }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const state = stateOf(rule, useReach());
   return (
     <span className={classes.state} data-state={state}>
@@ -39,12 +39,12 @@ export function RuleState({ rule }: { readonly rule: Rule }) {
 
 /** Says that its condition holds now, where it does. */
 export function Holds({ rule }: { readonly rule: Rule }) {
-  const { now } = useStrings();
+  const { now } = usePageStrings();
   return useHoldingRules().has(rule.id) ? <span className={classes.holds}>{now.holds}</span> : null;
 }
 
 export function NextPossible({ rule }: { readonly rule: Rule }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const nowMs = useNow();
   const state = stateOf(rule, useReach());
   if (state === 'expired' || state === 'paused') return <span className="d-quiet">–</span>;
@@ -55,7 +55,7 @@ export function NextPossible({ rule }: { readonly rule: Rule }) {
 }
 
 export function Failure({ rule }: { readonly rule: Rule }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { notifications } = strings;
   const found = obstacleOfRule(rule, useReach());
   if (found !== undefined && rule.status === 'active') {

@@ -11,7 +11,7 @@ import { useSession, useUsername } from '../../../api/use-session.ts';
 import { limits } from '../../../limits.ts';
 import type { Form } from '../../../shared/form/use-form.ts';
 import { CopyButton } from '../../../shared/page/copy-button.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { useReach } from '../reach.ts';
 import { ChoiceBlank, Fault, Line, PopoverBlank, TakeAway, TextBlank } from './blank.tsx';
 import { type Draft, sensorsOf } from './draft.ts';
@@ -23,7 +23,7 @@ const channels = ['email', 'sms', 'voice', 'telegram', 'twitter', 'webhook', 'no
 export type Channel = (typeof channels)[number];
 
 export function Tell({ form, faultOf }: PartProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const isMessage = form.values.kind === 'message';
   return (
     <div>
@@ -45,7 +45,7 @@ export function Tell({ form, faultOf }: PartProps) {
 }
 
 function Message({ form, faultOf }: PartProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const me = useUsername();
   const { usernames, channels: chosen } = form.values;
   const reach = useReach();
@@ -99,7 +99,7 @@ function Message({ form, faultOf }: PartProps) {
 }
 
 function People({ form }: { readonly form: Form<Draft> }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const [typed, setTyped] = useState('');
   const query = { username: typed, limit: limits.pickerHitsMax, offset: 0 };
   const { data = [] } = useQuery({
@@ -124,7 +124,7 @@ function People({ form }: { readonly form: Form<Draft> }) {
 
 /** What stands in the way of reaching oneself: an address that is missing; and the key that webhooks are signed with. */
 function Reach({ form }: { readonly form: Form<Draft> }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const state = useSession();
   const isUser = state.status === 'user';
   const reach = useReach();
@@ -172,7 +172,7 @@ function Hint({ text, children }: { readonly text: string; readonly children?: R
 }
 
 function Words({ form, faultOf }: PartProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { message, recoveryMessage } = form.values;
   const insert = (variable: string) => form.set('message', `${message}${message === '' ? '' : ' '}${variable}`);
   return (
@@ -231,7 +231,7 @@ function Words({ form, faultOf }: PartProps) {
 }
 
 function Actuation({ form, faultOf }: PartProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { devices, actuatorDevice, actuator, actuatorValue } = form.values;
   const { data = [] } = useQuery(namedDevicesQuery([...devices, actuatorDevice]));
   const actuators = data.find(({ id }) => id === actuatorDevice)?.actuators ?? [];
@@ -267,7 +267,7 @@ function Actuation({ form, faultOf }: PartProps) {
 }
 
 function Limits({ form, faultOf }: PartProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { throttlingS, expires, hysteresis } = form.values;
   const isLimited = throttlingS > 0 ? 'once' : 'always';
   return (

@@ -7,7 +7,7 @@ import { namedDevicesQuery } from '../../../api/named-devices.ts';
 import { DevicePicker } from '../../../shared/device/device-picker.tsx';
 import type { Form } from '../../../shared/form/use-form.ts';
 import { Icon } from '../../../shared/page/icon.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { ChoiceBlank, Fault, Line, PopoverBlank, TakeAway, TextBlank } from './blank.tsx';
 import { type Clause, type Clauses, operators } from './clauses.ts';
 import { type Draft, withClauses } from './draft.ts';
@@ -19,7 +19,7 @@ export interface PartProps {
 }
 
 export function When({ form, faultOf }: PartProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { clauses, expression, silenceS } = form.values;
   const { data: devices = [] } = useQuery(namedDevicesQuery(form.values.devices));
   const change = (next: Clauses) => {
@@ -78,7 +78,7 @@ interface DevicesBlankProps extends PartProps {
 }
 
 function DevicesBlank({ form, devices, faultOf }: DevicesBlankProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const chosen = form.values.devices;
   const names = chosen.map((id) => devices.find((device) => device.id === id)?.name || id);
   return (
@@ -102,7 +102,7 @@ interface ClauseBlanksProps {
 }
 
 function ClauseBlanks({ clause, devices, isFirst, onChange, of }: ClauseBlanksProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { sensor, operator, value, upper } = clause;
   const unit = devices.flatMap(({ sensors }) => sensors).find(({ id }) => id === sensor)?.unit;
   const hasTwo = operator === 'between' || operator === 'outside';
@@ -149,7 +149,7 @@ interface SensorBlankProps {
 }
 
 function SensorBlank({ sensor, devices, onChange }: SensorBlankProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const names = new Map(devices.flatMap(({ sensors }) => sensors.map(({ id, name }) => [id, name || id])));
   if (sensor !== '' && !names.has(sensor)) names.set(sensor, sensor);
   const options = [...names].map(([value, name]) => ({ value, label: name === value ? name : `${name} (${value})` }));
@@ -171,7 +171,7 @@ interface SilentSensorsProps {
 
 /** The sensors watched for their silence beside those of the conditions. */
 function SilentSensors({ form, devices }: SilentSensorsProps) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { beside } = form.values;
   const shown = beside.length === 0 ? [''] : beside;
   return shown.map((sensor, index) => (
@@ -190,7 +190,7 @@ function SilentSensors({ form, devices }: SilentSensorsProps) {
 }
 
 function Spans({ form, faultOf, devices, isSilenceAlone }: DevicesBlankProps & { readonly isSilenceAlone: boolean }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { forS, silenceS, beside } = form.values;
   const hasBeside = !isSilenceAlone && beside.length > 0;
   return (
@@ -240,7 +240,7 @@ function Spans({ form, faultOf, devices, isSilenceAlone }: DevicesBlankProps & {
 
 /** What the first half may have besides. */
 function More({ form, change }: { readonly form: Form<Draft>; readonly change: (clauses: Clauses) => void }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { clauses, forS, silenceS, beside } = form.values;
   const blank = { sensor: clauses?.list[0]?.sensor ?? '', operator: '>', value: '', upper: '' } as const;
   const add = (join: 'and' | 'or') => change({ join, list: [...(clauses?.list ?? []), blank] });

@@ -2,6 +2,7 @@
 import { Button, SegmentedControl, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useHoldingIsComing } from '../../../api/alarms.ts';
 import { api, callPage } from '../../../api/client.ts';
 import { namedDevicesQuery } from '../../../api/named-devices.ts';
 import { keys } from '../../../api/query-keys.ts';
@@ -11,7 +12,7 @@ import { EmptyState } from '../../../shared/page/empty-state.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
 import { PageHeader } from '../../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { Outbox } from '../outbox/outbox.tsx';
 import classes from '../rules.module.css';
 import type { NotificationsSearch } from './notifications-search.ts';
@@ -23,7 +24,7 @@ const route = getRouteApi('/notifications');
 const query = { limit: 1000, offset: 0 };
 
 export function NotificationsPage() {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const search = route.useSearch();
   const navigate = useNavigate();
   return (
@@ -55,7 +56,7 @@ export function NotificationsPage() {
 }
 
 function Rules({ search }: { readonly search: NotificationsSearch }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const removals = useRemovals();
   const { data, error, refetch } = useQuery({
     queryKey: keys.notificationList(query),
@@ -66,8 +67,10 @@ function Rules({ search }: { readonly search: NotificationsSearch }) {
   const about = namedDevicesQuery(rules.flatMap(({ condition }) => condition.devices ?? []));
   const { data: known = [] } = useQuery(about);
   const fits = useFitting(search, known);
+  // A row is higher where its condition holds.
+  const isHoldingComing = useHoldingIsComing();
   if (error !== null) return <ProblemNotice error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Skeleton height={320} />;
+  if (data === undefined || isHoldingComing) return <Skeleton height={320} />;
   if (rules.length === 0) return <NoRules />;
   const isFiltered = search.find !== undefined || search.only !== undefined;
   const shown = isFiltered ? rules.filter(fits) : rules;
@@ -87,7 +90,7 @@ function Rules({ search }: { readonly search: NotificationsSearch }) {
 }
 
 function NoneFits() {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   return (
     <EmptyState title={notifications.noneFits}>
       <Button component={Link} to="/notifications" search={{} as never} variant="default">
@@ -98,7 +101,7 @@ function NoneFits() {
 }
 
 function NoRules() {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   return (
     <EmptyState title={notifications.empty} words={notifications.emptyWords}>
       <Button component={Link} to="/notifications/new">

@@ -6,7 +6,7 @@ import { keys } from '../../../api/query-keys.ts';
 import { removeWithUndo } from '../../../shared/device/removals.ts';
 import { problemWords } from '../../../shared/page/problem-notice.tsx';
 import { toasts } from '../../../shared/page/toasts.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import type { Rule } from '../editor/draft.ts';
 
 export function ruleKey(id: string): string {
@@ -14,7 +14,7 @@ export function ruleKey(id: string): string {
 }
 
 export function useRuleActs() {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const queries = useQueryClient();
   const again = () => queries.invalidateQueries({ queryKey: keys.notifications });
   const onFault = (error: unknown) => {

@@ -7,7 +7,7 @@ import type { Device } from '../../../api/client.ts';
 import { useUsername } from '../../../api/use-session.ts';
 import { ChoiceChips } from '../../../shared/list/choice-chips.tsx';
 import { FindField } from '../../../shared/list/find-field.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import type { Rule } from '../editor/draft.ts';
 import { stateOf } from '../editor/rule-parts.tsx';
 import { useReach } from '../reach.ts';
@@ -16,7 +16,7 @@ import classes from '../rules.module.css';
 import { type NotificationsSearch, ruleStates } from './notifications-search.ts';
 
 export function RuleFilters({ search }: { readonly search: NotificationsSearch }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const navigate = useNavigate();
   const change = (changed: NotificationsSearch) =>
     void navigate({ to: '/notifications', search: { ...search, ...changed }, replace: true });
@@ -42,7 +42,7 @@ export function RuleFilters({ search }: { readonly search: NotificationsSearch }
 
 /** Whether a rule is asked for. */
 export function useFitting({ find, only }: NotificationsSearch, known: readonly Device[]): (rule: Rule) => boolean {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const reach = useReach();
   const holding = useHoldingRules();
   const me = useUsername();

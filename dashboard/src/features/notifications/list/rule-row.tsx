@@ -6,7 +6,7 @@ import type { Device } from '../../../api/client.ts';
 import { useUsername } from '../../../api/use-session.ts';
 import { Age } from '../../../shared/device/age.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import type { Rule } from '../editor/draft.ts';
 import { Failure, Holds, NextPossible, RuleState, StatusSwitch } from '../editor/rule-parts.tsx';
 import { ruleWords } from '../rule-words.ts';
@@ -20,7 +20,7 @@ interface RuleRowProps {
 }
 
 export function RuleRow({ rule, known }: RuleRowProps) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { notifications } = strings;
   const { remove } = useRuleActs();
   const sentence = ruleWords(rule, strings, { known, me: useUsername() });
@@ -73,7 +73,7 @@ export function RuleRow({ rule, known }: RuleRowProps) {
 }
 
 export function RuleRowHead() {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   return (
     <div className={`${classes.row} ${classes.head}`} aria-hidden="true">
       <span />

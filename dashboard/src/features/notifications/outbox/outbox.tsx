@@ -10,7 +10,7 @@ import { ChoiceChips } from '../../../shared/list/choice-chips.tsx';
 import { reasonWords } from '../../../shared/message-reason.ts';
 import { EmptyState } from '../../../shared/page/empty-state.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { adviceOn } from '../editor/rule-parts.tsx';
 import type { Channel } from '../editor/tell.tsx';
 import { messageStates, type NotificationsSearch } from '../list/notifications-search.ts';
@@ -19,7 +19,7 @@ import classes from '../rules.module.css';
 type Message = components['schemas']['SocialMessage'];
 
 export function Outbox({ search }: { readonly search: NotificationsSearch }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const { status, of } = search;
   const conditions = [
     ...(status === undefined ? [] : [`status==${status}`]),
@@ -50,7 +50,7 @@ export function Outbox({ search }: { readonly search: NotificationsSearch }) {
 }
 
 function Filters({ search }: { readonly search: NotificationsSearch }) {
-  const { notifications } = useStrings();
+  const { notifications } = usePageStrings();
   const navigate = useNavigate();
   const change = (changed: NotificationsSearch) =>
     void navigate({ to: '/notifications', search: { ...search, ...changed }, replace: true });
@@ -72,7 +72,7 @@ function Filters({ search }: { readonly search: NotificationsSearch }) {
 }
 
 function MessageRow({ message }: { readonly message: Message }) {
-  const strings = useStrings();
+  const strings = usePageStrings();
   const { notifications } = strings;
   const { status, channel, username, timestamp, reason, notification } = message;
   const isBad = status === 'failed' || status === 'undelivered';

@@ -12,7 +12,7 @@ import { FormButtons } from '../../../shared/form/form-buttons.tsx';
 import { useForm } from '../../../shared/form/use-form.ts';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
 import { toasts } from '../../../shared/page/toasts.tsx';
-import { useLocale, useStrings } from '../../../strings/strings.ts';
+import { usePageLocale, usePageStrings } from '../../../strings/strings.ts';
 
 export interface CorrectValueProps {
   readonly place: SensorPlace;
@@ -24,7 +24,7 @@ export interface CorrectValueProps {
 }
 
 export function CorrectValue(props: CorrectValueProps) {
-  const { datapoints: words } = useStrings();
+  const { datapoints: words } = usePageStrings();
   return (
     <Dialog opened={props.isOpen} onClose={props.onClose} title={words.correctTitle}>
       {/* Inside, so that each opening begins anew. */}
@@ -34,7 +34,7 @@ export function CorrectValue(props: CorrectValueProps) {
 }
 
 function Fields({ place, sensor, ruleCount, point, onClose }: CorrectValueProps) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { datapoints: words } = strings;
   const queries = useQueryClient();
   const isNumber = typeof point.value === 'number';

@@ -9,7 +9,7 @@ import { type EditedSpan, editableQuery, type PointChoice } from '../../../api/d
 import { Icon } from '../../../shared/page/icon.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
 import { Section } from '../../../shared/page/section.tsx';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import { CorrectValue } from './correct-value.tsx';
 import classes from './edit.module.css';
 import { RemoveValues } from './remove-values.tsx';
@@ -36,7 +36,7 @@ type Act =
 const nothing: EditedSpan = { fromMs: 0, toMs: 0 };
 
 export function EditPanel({ device, sensor, ruleCount, chosen, shown, onChoose, onClose }: EditPanelProps) {
-  const { datapoints: words } = useStrings();
+  const { datapoints: words } = usePageStrings();
   const hasTouch = useMediaQuery('(pointer: coarse)', undefined, { getInitialValueInEffect: false });
   const place = { device: device.id, sensor: sensor.id };
   const { data, error, isPlaceholderData } = useQuery({

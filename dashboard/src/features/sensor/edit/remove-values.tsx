@@ -15,7 +15,7 @@ import { absoluteTime } from '../../../shared/device/age.tsx';
 import { formatValue } from '../../../shared/device/value.tsx';
 import { ConfirmDanger } from '../../../shared/form/confirm-danger.tsx';
 import { toasts } from '../../../shared/page/toasts.tsx';
-import { useLocale } from '../../../strings/strings.ts';
+import { usePageLocale } from '../../../strings/strings.ts';
 
 export interface RemoveValuesProps {
   readonly place: SensorPlace;
@@ -28,7 +28,7 @@ export interface RemoveValuesProps {
 }
 
 export function RemoveValues({ place, sensor, ruleCount, what, isOpen, onClose }: RemoveValuesProps) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { datapoints: words } = strings;
   const queries = useQueryClient();
   const name = sensor.name || sensor.id;

@@ -3,7 +3,7 @@ import { Button, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { EditedSpan } from '../../../api/datapoint-edits.ts';
 import { localText } from '../../../shared/device/local-time.ts';
-import { useStrings } from '../../../strings/strings.ts';
+import { usePageStrings } from '../../../strings/strings.ts';
 import classes from './edit.module.css';
 
 export interface SpanFieldsProps {
@@ -13,7 +13,7 @@ export interface SpanFieldsProps {
 }
 
 export function SpanFields({ chosen, shown, onChoose }: SpanFieldsProps) {
-  const { datapoints: words } = useStrings();
+  const { datapoints: words } = usePageStrings();
   const [typed, setTyped] = useState(() => textsOf(chosen));
   const spanText = JSON.stringify(chosen);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `spanText` stands for the span.

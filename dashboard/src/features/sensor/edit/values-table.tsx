@@ -6,7 +6,7 @@ import { timeOfPoint } from '../../../api/devices.ts';
 import { absoluteTime } from '../../../shared/device/age.tsx';
 import { formatValue } from '../../../shared/device/value.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
-import { useLocale } from '../../../strings/strings.ts';
+import { usePageLocale } from '../../../strings/strings.ts';
 import classes from './edit.module.css';
 
 export interface ValuesTableProps {
@@ -18,7 +18,7 @@ export interface ValuesTableProps {
 }
 
 export function ValuesTable({ sensor, points, count, onAct }: ValuesTableProps) {
-  const { tag, strings } = useLocale();
+  const { tag, strings } = usePageLocale();
   const { datapoints: words } = strings;
   return (
     <>

@@ -9,7 +9,7 @@ import * as alarms from './0005-alarms.ts';
 import * as announcements from './0006-announcements.ts';
 import * as messageOccasions from './0007-message-occasions.ts';
 import * as mqtt5 from './0008-mqtt5.ts';
-import * as nodes from './0010-nodes.ts';
+import * as nodes from './0009-nodes.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-registry': registry,
@@ -20,5 +20,5 @@ export const migrations: Record<string, Migration> = {
   '0006-announcements': announcements,
   '0007-message-occasions': messageOccasions,
   '0008-mqtt5': mqtt5,
-  '0010-nodes': nodes,
+  '0009-nodes': nodes,
 };

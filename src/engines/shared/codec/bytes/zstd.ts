@@ -15,13 +15,16 @@ const forSymbols = {
 };
 /** The window is no larger than the content: a decompressor allocates all of it each time. */
 const windowLogs = { min: 10, max: 17 };
+const chunkSizeMin = 256;
 const forTexts = {
   params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_contentSizeFlag]: 0 },
 };
 
 export function compressSymbols(symbols: Uint8Array): Uint8Array {
   const windowLog = Math.min(windowLogs.max, Math.max(windowLogs.min, Math.ceil(Math.log2(symbols.length))));
-  return zstdCompressSync(symbols, { params: { ...forSymbols, [constants.ZSTD_c_windowLog]: windowLog } });
+  const params = { ...forSymbols, [constants.ZSTD_c_windowLog]: windowLog };
+  // The room for what comes out: the usual one is larger than most contents.
+  return zstdCompressSync(symbols, { params, chunkSize: Math.max(symbols.length, chunkSizeMin) });
 }
 
 export function compressText(text: Uint8Array): Uint8Array {

@@ -5,7 +5,7 @@ import type { ByteWriter } from '../bytes/byte-writer.ts';
 import { scratch } from '../bytes/scratch.ts';
 import { compressSymbols } from '../bytes/zstd.ts';
 import { findFrames, type SeriesFrame } from './series-frame.ts';
-import { makeSymbols, symbolLayouts } from './symbols.ts';
+import { entropyBytes, makeSymbols, symbolLayouts } from './symbols.ts';
 
 /** How often differences are taken. */
 export type Order = 0 | 1 | 2;
@@ -27,6 +27,7 @@ interface Differences {
 }
 
 interface Layout {
+  readonly differences: Differences;
   readonly frame: SeriesFrame;
   readonly code: number;
   readonly rawBits: number;
@@ -34,6 +35,16 @@ interface Layout {
   readonly bytes: number;
 }
 
+interface Candidate extends Layout {
+  readonly symbols: Uint8Array;
+  /** Bytes that it takes in all, as far as they can be told without compressing. */
+  readonly estimate: number;
+}
+
+/** Layouts whose estimates are this many times the least are tried too. */
+const nearEnough = 1.01;
+/** A layout that takes less than this part of its estimate has repeats. */
+const repetitive = 0.85;
 /** Range within which second differences are exact; other numbers are written as doubles. */
 const spanMax = 2 ** 50;
 /** With fewer bytes zstd costs more than it saves. */
@@ -54,18 +65,15 @@ export function planSeries(column: Float64Array, orders: readonly [Order, Order?
   const order = orders[1];
   // Constant differences take next to no bytes; only constant values take fewer.
   const isSettled = first.packed.bits + first.packed.patches === 0 && !(order === 0 && first.packed.base === 0);
-  if (isSettled || order === undefined || column.length < order) return planLayout(first, bestLayout(first));
+  if (isSettled || order === undefined || column.length < order) return planLayout(bestLayout([first]));
   const second = takeDifferences(column, order);
   const [nearer, farther] = second.packedBits < first.packedBits ? [second, first] : [first, second];
-  const layout = bestLayout(nearer);
-  if (column.length < compressedMin || farther.packedBits > nearer.packedBits * hopeless)
-    return planLayout(nearer, layout);
-  const other = bestLayout(farther);
-  return other.bytes < layout.bytes ? planLayout(farther, other) : planLayout(nearer, layout);
+  const isHopeless = farther.packedBits > nearer.packedBits * hopeless;
+  return planLayout(bestLayout(isHopeless ? [nearer] : [nearer, farther]));
 }
 
-function planLayout(differences: Differences, layout: Layout): SeriesPlan {
-  return { bytes: layout.bytes, write: (out) => writeLayout(out, differences, layout) };
+function planLayout(layout: Layout): SeriesPlan {
+  return { bytes: layout.bytes, write: (out) => writeLayout(out, layout) };
 }
 
 function planDoubles(column: Float64Array): SeriesPlan {
@@ -109,21 +117,41 @@ function bitsIn({ bits, patchesBits }: SeriesFrame, count: number): number {
   return frameBits + bits * count + patchesBits;
 }
 
-function bestLayout(differences: Differences): Layout {
-  const { numbers, frames, packed, packedBits } = differences;
-  let best: Layout = { frame: packed, code: 0, rawBits: packed.bits, symbols: undefined, bytes: packedBits / 8 };
-  if (numbers.length < compressedMin) return best;
+/** The cheapest layout of one of these. @param all what takes the fewest bits without symbols comes first. */
+function bestLayout(all: readonly [Differences, Differences?]): Layout {
+  const [{ packed, packedBits }] = all;
+  const layout = { differences: all[0], frame: packed, code: 0, rawBits: packed.bits, symbols: undefined };
+  let best: Layout = { ...layout, bytes: packedBits / 8 };
+  if (all[0].numbers.length < compressedMin) return best;
+  const candidates = all.flatMap((differences) => (differences === undefined ? [] : candidatesOf(differences)));
+  candidates.sort((a, b) => a.estimate - b.estimate);
+  // Compressing costs more than all the rest of a chunk, so only what may be the smallest is compressed. Where zstd finds
+  // repeats, of which the estimate knows nothing, all are.
+  let estimateMax = (candidates[0]?.estimate ?? 0) * nearEnough;
+  for (const { estimate, symbols: plain, bytes: rest, ...candidate } of candidates) {
+    if (estimate > estimateMax) break;
+    const symbols = compressSymbols(plain);
+    const bytes = rest + symbols.length;
+    if (bytes < estimate * repetitive) estimateMax = Number.POSITIVE_INFINITY;
+    if (bytes < best.bytes) best = { ...candidate, symbols, bytes };
+  }
+  return best;
+}
+
+/** Layouts with symbols that are not compressed yet, with the bytes besides them. */
+function candidatesOf(differences: Differences): Candidate[] {
+  const { numbers, order, frames } = differences;
+  const candidates: Candidate[] = [];
   for (const frame of frames) {
     if (frame.bits === 0) continue;
     const units = unitsOf(numbers, frame);
     for (const [code, rawBits] of symbolCodes(frame.bits)) {
-      const symbols = compressSymbols(makeSymbols(units, code, rawBits));
-      const rest = packedBytes(numbers.length, rawBits) + frame.patchesBits / 8;
-      const bytes = 2 * differences.order + 5 + symbols.length + rest;
-      if (bytes < best.bytes) best = { frame, code, rawBits, symbols, bytes };
+      const symbols = makeSymbols(units, code, rawBits);
+      const bytes = 2 * order + 5 + packedBytes(numbers.length, rawBits) + frame.patchesBits / 8;
+      candidates.push({ differences, frame, code, rawBits, symbols, bytes, estimate: bytes + entropyBytes(symbols) });
     }
   }
-  return best;
+  return candidates;
 }
 
 /** The symbol layouts worth trying for units of so many bits, with the number of low bits left raw. */
@@ -146,8 +174,8 @@ function unitsOf(numbers: Float64Array, { base, factor, bits }: SeriesFrame): Fl
   return units;
 }
 
-function writeLayout(out: ByteWriter, { order, heads, numbers }: Differences, layout: Layout): void {
-  const { frame, code, rawBits, symbols } = layout;
+function writeLayout(out: ByteWriter, { differences, frame, code, rawBits, symbols }: Layout): void {
+  const { order, heads, numbers } = differences;
   const hasFactor = frame.factor !== 1 && frame.bits + frame.patches > 0;
   const flags = (hasFactor ? 4 : 0) | (frame.patches > 0 ? 8 : 0) | (rawBits > 0 ? 128 : 0);
   out.byte(order | flags | (code << 4));

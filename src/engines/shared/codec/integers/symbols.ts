@@ -34,6 +34,29 @@ export function makeSymbols(numbers: Float64Array, code: number, rawBits: number
   return bytes;
 }
 
+/** Estimated bytes of a frame's headers, and of each distinct symbol in the table of Huffman codes. */
+const frameHeaderBytes = 8;
+const tableBytes = 0.45;
+const counts = new Uint32Array(256);
+
+/** About the bytes that zstd makes of symbols without repeats: their entropy, and the table that says it. */
+export function entropyBytes(symbols: Uint8Array): number {
+  counts.fill(0);
+  for (let i = 0; i < symbols.length; i++) counts[symbols[i]!]! += 1;
+  let bits = 0;
+  let distinct = 0;
+  for (let symbol = 0; symbol < 256; symbol++) {
+    const count = counts[symbol]!;
+    if (count === 0) continue;
+    distinct += 1;
+    bits -= count * Math.log2(count / symbols.length);
+  }
+  // One symbol throughout is a run.
+  return distinct === 1
+    ? frameHeaderBytes
+    : Math.min(bits / 8 + distinct * tableBytes, symbols.length) + frameHeaderBytes;
+}
+
 /** Adds the symbols' values to each number. `bytes` holds `symbolBytes(numbers.length, code)` bytes. */
 export function addSymbols(bytes: Uint8Array, code: number, rawBits: number, numbers: Float64Array): void {
   const { bits, planes } = symbolLayouts[code]!;

@@ -36,12 +36,23 @@ export class MqttIncoming {
     this.#usage = parts.usage;
   }
 
+  /** Of a clean session. */
+  idsOf(client: PacketClient): Set<number> | undefined {
+    if (client.clean !== true) return undefined;
+    let ids = this.#ofCleanSessions.get(client);
+    if (ids === undefined) {
+      ids = new Set();
+      this.#ofCleanSessions.set(client, ids);
+    }
+    return ids;
+  }
+
   /** @throws Refusal `too-many` when too many messages await PUBREL, `quota` when they exceed the quota. */
   async store(client: PacketClient, packet: StoredPacket): Promise<void> {
     const id = packetIdOf(packet);
-    if (client.clean === true) {
-      const ids = this.#ofCleanSessions.get(client) ?? new Set();
-      this.#ofCleanSessions.set(client, assertCapacity(ids).add(id));
+    const ids = this.idsOf(client);
+    if (ids !== undefined) {
+      assertCapacity(ids).add(id);
       return;
     }
     if (this.#sessions.hasEnded(client)) return;

@@ -80,15 +80,19 @@ export class MqttSubscriptions {
     return false;
   }
 
-  /** The sessions that are to get this message, each with the highest QoS of its matching filters [MQTT-3.3.5-1]. */
+  /**
+   * The sessions that are to get this message, each with the highest QoS of its matching filters [MQTT-3.3.5-1], but for those
+   * that ask for no messages of their own client [MQTT-3.8.3-3].
+   */
   takersOf(message: RoutedMessage): Map<StoredSession, number> {
-    const { topic = '' } = message;
+    const { topic = '', publisherId } = message;
     const takers = new Map<StoredSession, number>();
     const mayReceive = this.#judge(message);
     for (const found of this.#index.match(topic)) {
       if (!this.#takes(found.filter, message)) continue;
       for (const session of found.of(mayReceive)) {
-        const qos = session.filters.get(found.filter)?.qos ?? 0;
+        const { qos = 0, nl = false } = session.filters.get(found.filter) ?? {};
+        if (nl && session.clientId === publisherId) continue;
         if (qos > (takers.get(session) ?? 0)) takers.set(session, qos);
       }
     }

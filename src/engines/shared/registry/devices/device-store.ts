@@ -25,6 +25,7 @@ import { deviceConditions, orderOf, searchConditions } from '../conditions/devic
 import { inheritedShares, isSharedGateway } from '../conditions/inherited-shares.ts';
 import { nearCondition, nearness } from '../conditions/near-condition.ts';
 import { withinTime } from '../conditions/time-guard.ts';
+import { forgetNotesOfSensor } from '../notifications/alarm-handover.ts';
 import type { Registry } from '../registry.ts';
 import { settingStatements } from './actuator-setting-store.ts';
 import { insertActuators, insertSensors, replaceActuator, replaceSensor } from './device-parts.ts';
@@ -190,6 +191,7 @@ export class SqlDeviceStore implements DeviceStore {
     const remove = this.#db.deleteFrom('sensor').where('key', '=', sensor).where('device', '=', stamp.device);
     await this.#registry.write([{ compile: () => purge.compile(this.#db) }, remove, this.#mark(stamp)], {
       purge: true,
+      loses: stamp.device,
     });
   }
 
@@ -203,6 +205,7 @@ export class SqlDeviceStore implements DeviceStore {
       [
         this.#mark(stamp).where(isThere),
         this.#mark({ ...stamp, device: target }).where(isThere),
+        ...forgetNotesOfSensor(sensor, stamp.device, target).map((one) => ({ compile: () => one.compile(this.#db) })),
         // A former id that answers no longer may be taken.
         former.where('until', '<=', ageMs),
         move.where('device', '=', stamp.device),

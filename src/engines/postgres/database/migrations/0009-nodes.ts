@@ -1,4 +1,4 @@
-// Several servers on one database (docs/decisions/0056). The row of `log_end` gives each row of the log its number and its
+// Several servers on one database (docs/decisions/0055). The row of `log_end` gives each row of the log its number and its
 // position, whichever server appends it, and says to which table of the ring. Servers say in `node` how far they have read.
 import { type Kysely, sql } from 'kysely';
 

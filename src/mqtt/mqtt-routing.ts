@@ -1,0 +1,157 @@
+// Makes the parts through which messages leave, and connects them: who receives a message, what is stored for whom, and what is
+// sent. Several need each other, so they are handed functions. Made once by mqtt-server.ts, which brings messages in.
+import { limits } from '../config/limits.ts';
+import type { Actor } from '../domain/users/user.ts';
+import { Access } from './access.ts';
+import type { MqttParts } from './mqtt-parts.ts';
+import { Delivery } from './routing/delivery.ts';
+import { Forwarding } from './routing/forwarding.ts';
+import { GatewayDownlinks } from './routing/gateway-downlinks.ts';
+import { LiveFilters } from './routing/live-filters.ts';
+import { OwedBytes } from './routing/owed-bytes.ts';
+import { Router } from './routing/router.ts';
+import { SessionDelivery } from './routing/session-delivery.ts';
+import { SharedSubscriptions } from './routing/shared-subscriptions.ts';
+import { SubscriberBacklog } from './routing/subscriber-backlog.ts';
+import { UnreadPackets } from './routing/unread-packets.ts';
+import type { RelayedPacket } from './session/incoming-publishes.ts';
+import { type ClientSession, Sessions } from './sessions.ts';
+import { StoredMessages } from './stored-messages.ts';
+import { BrokerCounts } from './sys/broker-counts.ts';
+import { SysTopics } from './sys/sys-topics.ts';
+
+export class MqttRouting {
+  readonly #parts: MqttParts;
+  readonly sessions: Sessions;
+  readonly access: Access;
+  readonly counts = new BrokerCounts();
+  readonly liveFilters = new LiveFilters();
+  readonly owed: OwedBytes;
+  readonly messages: StoredMessages;
+  readonly forwarding: Forwarding;
+  readonly sessionDelivery: SessionDelivery;
+  readonly router: Router;
+  readonly shared: SharedSubscriptions;
+  readonly downlinks: GatewayDownlinks;
+  readonly sys: SysTopics;
+  readonly unread: UnreadPackets;
+  readonly delivery: Delivery;
+
+  constructor(parts: MqttParts) {
+    this.#parts = parts;
+    this.owed = new OwedBytes(parts.passing);
+    this.sessions = new Sessions({ ...parts, clock: parts.clocks.forExpiry });
+    this.access = new Access({ ...parts, sessions: this.sessions });
+    this.messages = this.#makeMessages();
+    this.forwarding = this.#makeForwarding();
+    this.sessionDelivery = new SessionDelivery({
+      ...{ sessions: this.sessions, messages: this.messages, forwarding: this.forwarding, counts: this.counts },
+      nowMs: () => parts.clocks.forExpiry.now(),
+      shared: () => this.shared,
+      owed: this.owed,
+    });
+    this.router = new Router({
+      stored: parts.stored,
+      handOut: (message, recipients, done) => this.forwarding.handOut(message, recipients, done),
+      flush: () => this.forwarding.flush(),
+    });
+    this.shared = new SharedSubscriptions({
+      ...{ sessions: this.sessions, access: this.access, stored: parts.stored },
+      ...{ delivery: this.sessionDelivery, tree: this.router, owed: this.owed, guest: parts.guest },
+      cut: (session) => this.forwarding.cut(session),
+    });
+    this.downlinks = this.#makeDownlinks();
+    this.sys = this.#makeSysTopics();
+    this.unread = new UnreadPackets({
+      passing: parts.passing,
+      sessionOf: (client) => this.sessions.of(client),
+      onSlow: (session) => this.#onSlow(session),
+      onHeld: () => this.delivery.lookForCapacity(),
+    });
+    this.delivery = new Delivery({
+      ages: parts.clocks.forAge,
+      router: this.router,
+      directory: parts.directory,
+      bounds: limits,
+      unreadBytes: () => this.unread.bytes,
+      onCapacity: () => parts.writer.capacityReturned(),
+    });
+  }
+
+  /** Passes a message of a client on to others. */
+  relay(packet: RelayedPacket, publisher: Actor): Promise<void> {
+    return this.delivery.relay(packet, { gateway: this.access.gatewayKeyOf(packet.topic), publisher });
+  }
+
+  /** What waited for the session has been sent: what came meanwhile follows. */
+  resume(session: ClientSession | undefined): void {
+    const replayed = session?.replay?.actuators ?? [];
+    this.forwarding.resume(session);
+    void this.downlinks.resumed(session, [...replayed]);
+    this.sys.subscribed(session);
+  }
+
+  /** The connection of a session has ended. */
+  released(session: ClientSession): void {
+    this.liveFilters.releaseAll(session);
+    this.downlinks.released(session);
+    this.sys.released(session);
+  }
+
+  #makeMessages(): StoredMessages {
+    return new StoredMessages({
+      stored: this.#parts.stored,
+      prepare: (message) => this.access.prepare(message),
+      presentFilter: (filter) => this.access.presentFilter(filter),
+      mayReplay: (session, topic) => this.downlinks.mayReplay(session, topic),
+      sessionOf: (clientId) => this.sessions.holderOf(clientId),
+    });
+  }
+
+  #makeForwarding(): Forwarding {
+    return new Forwarding({
+      sessions: this.sessions,
+      access: this.access,
+      delivery: () => this.sessionDelivery,
+      shared: () => this.shared,
+      backlog: new SubscriberBacklog(this.#parts.passing),
+      owed: this.owed,
+      counts: this.counts,
+      nowMs: () => this.#parts.clocks.forExpiry.now(),
+      onSlow: (session) => this.#onSlow(session),
+      settings: () => this.downlinks,
+    });
+  }
+
+  #makeDownlinks(): GatewayDownlinks {
+    return new GatewayDownlinks({
+      ages: this.#parts.clocks.forAge,
+      ...this.#parts,
+      sessions: this.sessions,
+      access: this.access,
+      isUnderWay: (setting) => this.delivery.isUnderWay(setting),
+      send: (session, message) => this.forwarding.send(session, message),
+      flush: () => this.forwarding.flush(),
+    });
+  }
+
+  #makeSysTopics(): SysTopics {
+    return new SysTopics({
+      ...this.#parts,
+      ...{ counts: this.counts, sessions: this.sessions },
+      liveFilters: () => this.liveFilters.ofClean,
+      send: (session, message, options) => this.forwarding.send(session, message, options),
+      flush: () => this.forwarding.flush(),
+    });
+  }
+
+  /** Called before the subscriber is cut, and again for each message that was already on its way to it: counts it once. */
+  #onSlow({ client, clientId }: ClientSession): void {
+    if (client.conn.destroyed) return;
+    this.counts.slowCut += 1;
+    this.#parts.log.warn(
+      { client: clientId, bytes: limits.subscriberBytesMax },
+      'a subscriber that does not keep up was cut',
+    );
+  }
+}

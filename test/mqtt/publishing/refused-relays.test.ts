@@ -1,0 +1,64 @@
+// A message of QoS 2 to other clients whose packet id is stored, and that cannot be stored for its receivers: a repeat is no repeat.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Refusal } from '../../../src/base/refusal.ts';
+import type { Engine } from '../../../src/domain/ports/engine.ts';
+import type { MqttSessionRules, MqttSessions } from '../../../src/domain/ports/mqtt-sessions.ts';
+import { engineWith } from '../../support/engine-with.ts';
+import { heard, PacketClient, type Version } from '../../support/mqtt/packet-client.ts';
+import { TestServer } from '../../support/test-server.ts';
+
+let refusals = 0;
+
+/** An engine that may be asked to refuse to keep messages, as it does under load. */
+function refusing(sessions: MqttSessions): MqttSessions {
+  const enqueueForSubscribers: MqttSessions['enqueueForSubscribers'] = async (packet) => {
+    if (refusals === 0) return sessions.enqueueForSubscribers(packet);
+    refusals -= 1;
+    throw new Refusal('busy', 'More MQTT messages arrive than can be stored.');
+  };
+  return new Proxy(sessions, {
+    get(target, name) {
+      if (name === 'enqueueForSubscribers') return enqueueForSubscribers;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+async function connect(server: TestServer, clientId: string, version: Version): Promise<PacketClient> {
+  const client = await PacketClient.open(server, { version });
+  const properties = version === 5 ? { properties: { sessionExpiryInterval: 1_000 } } : {};
+  await client.signIn({ clientId, clean: false, ...properties });
+  return client;
+}
+
+for (const version of [4, 5] as const) {
+  test(`a message of QoS 2 that was not stored for its receivers is, when it comes again, in version ${version}`, async (t) => {
+    const replaceEngine = (engine: Engine) => ({
+      ...engineWith(engine, {}),
+      openMqttSessions: (rules: MqttSessionRules) => refusing(engine.openMqttSessions(rules)),
+    });
+    const server = await TestServer.start({}, { replaceEngine });
+    t.after(() => server.stop());
+    const topic = 'users/owner/refused';
+    const receiver = await connect(server, 'receiver', version);
+    await receiver.subscribe({ topic, qos: 1 });
+    await receiver.leave();
+    const message = { cmd: 'publish', topic, payload: 'once', qos: 2, retain: false, messageId: 7 } as const;
+    const publisher = await connect(server, 'publisher', version);
+    refusals = 1;
+    await publisher.send({ ...message, dup: false });
+    await publisher.ended('no acknowledgement of what is not stored');
+    const again = await connect(server, 'publisher', version);
+    await again.send({ ...message, dup: true });
+    await again.answer('pubrec');
+    await again.send({ cmd: 'pubrel', messageId: 7 });
+    await again.answer('pubcomp');
+    const back = await connect(server, 'receiver', version);
+    assert.deepEqual(
+      heard(await back.deliveries()).map(({ payload }) => payload),
+      ['once'],
+    );
+  });
+}
