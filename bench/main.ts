@@ -14,6 +14,7 @@ import { measureFanOut } from './sections/fan-out.ts';
 import { measureLists } from './sections/lists.ts';
 import { measureLogins } from './sections/logins.ts';
 import { measureMqtt } from './sections/mqtt.ts';
+import { measureNodes } from './sections/nodes.ts';
 import { measureNotifications } from './sections/notifications.ts';
 import { measureOverload } from './sections/overload.ts';
 import { measureRest } from './sections/rest.ts';
@@ -39,6 +40,7 @@ const measures: Readonly<Record<SectionName, Measure>> = {
   soak: measureSoak,
   series: measureSeries,
   dashboard: measureDashboard,
+  nodes: measureNodes,
 };
 
 /** Those that are measured for each number of sensors. */
