@@ -67,7 +67,8 @@ function decodePushes(section: Buffer): SaidPush[] {
 
 function originalOf(from: From, set: number): OriginalMessage {
   const has = (flag: number) => (set & flag) !== 0;
-  const qos = from.number() as OriginalMessage['qos'];
+  const qos = from.number();
+  if (qos !== 0 && qos !== 1 && qos !== 2) throw new CorruptChunk(`It has a message of QoS ${qos}.`);
   const said = {
     ...(has(flags.user) && { user: from.number() }),
     ...(has(flags.properties) && { properties: from.bytes() }),
@@ -180,6 +181,8 @@ class From {
       const byte = this.#buffer[this.#at++];
       if (byte === undefined) throw new CorruptChunk('Its pushes are cut short.');
       value += (byte % 128) * factor;
+      if (!Number.isSafeInteger(value) || !Number.isSafeInteger(factor))
+        throw new CorruptChunk('Its pushes have a number without an end.');
       if (byte < 128) return value;
     }
   }
