@@ -893,8 +893,14 @@ export const limits = {
   logPollMs: 75,
   logPollMsAlone: 1_000,
   logHintMs: 5,
-  /** Milliseconds after which a server looks again for what others have done before it answers a read. Beyond twice that: 503. */
+  /**
+   * Milliseconds after which a server looks again for what others have done before it answers anybody, and for which it looks at most.
+   * Beyond: 503.
+   */
   freshMsMax: 1_000,
+  freshLookMsMax: 2_000,
+  /** Milliseconds between two looks while what MQTT clients send waits for that. */
+  sureRetryMs: 100,
   /** Milliseconds between two looks for what other servers announce, where the hint of that was lost. */
   announcementPollMs: 1_000,
   /** Announcements that are read and applied at a time. */

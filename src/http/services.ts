@@ -31,6 +31,7 @@ import type { Live } from '../domain/live/live.ts';
 import type { Messages } from '../domain/notifications/outbox/messages.ts';
 import type { Notifications } from '../domain/notifications/rules/notifications.ts';
 import type { PermissionQueries } from '../domain/permissions/permission-queries.ts';
+import type { Standing } from '../domain/ports/coordination.ts';
 import type { Projects } from '../domain/projects/projects.ts';
 import type { Quotas } from '../domain/quotas/quotas.ts';
 import type { SensorRenaming } from '../domain/sensors/sensor-renaming.ts';
@@ -71,6 +72,7 @@ export interface Services {
   readonly messages: Messages;
   readonly logins: Logins;
   readonly callers: Callers;
+  readonly standing: Standing;
   readonly refusedCalls: RefusedCalls;
   readonly tokens: Tokens;
   readonly refreshSessions: RefreshSessions;

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../config/limits.ts';
 import type { Caller } from '../domain/callers/caller.ts';
 import type { SessionRevocation } from '../domain/users/session-revocation.ts';
@@ -181,7 +182,8 @@ export class MqttServer implements ClientOwner {
   // --- What connections ask of their owner (session/client.ts) ---------------------------------------------------
 
   take(client: Client, bytes: Buffer): void {
-    this.#reader.take(client, bytes);
+    if (client.connackSent && !this.#parts.standing.isSure) void this.#takeWhenSure(client, bytes);
+    else this.#reader.take(client, bytes);
   }
 
   onFull(client: Client): void {
@@ -194,6 +196,24 @@ export class MqttServer implements ClientOwner {
 
   onClosed(client: Client): void {
     this.#ends.closed(client);
+  }
+
+  /**
+   * What a client sends waits while this server may not know what others have changed, as long as it takes: a connection is not
+   * given up because the database is away.
+   */
+  async #takeWhenSure(client: Client, bytes: Buffer): Promise<void> {
+    client.hold();
+    client.putBack(bytes);
+    const { standing } = this.#parts;
+    while (!standing.isSure && !client.closed) {
+      try {
+        await standing.makeSure();
+      } catch {
+        await delay(limits.sureRetryMs, undefined, { ref: false });
+      }
+    }
+    client.readOn();
   }
 
   // --- The parts ----------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { Presence } from '../domain/gateways/presence.ts';
 import { isKeyText, type Keys } from '../domain/keys/keys.ts';
 import type { Permissions } from '../domain/permissions/permission.ts';
+import type { Standing } from '../domain/ports/coordination.ts';
 import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import type { GuestShares } from '../domain/quotas/guest-shares.ts';
 import type { Logins } from '../domain/users/logins.ts';
@@ -56,6 +57,7 @@ export interface SignInParts {
   readonly gateways: Gateways;
   readonly clientIds: ClientIds;
   readonly presence: Presence;
+  readonly standing: Standing;
   readonly sessions: Sessions;
   readonly stored: SignInSessions;
   readonly clock: Clock;
@@ -72,6 +74,7 @@ export class SignIn implements ClientIdHolders {
 
   /** @throws Refusal when the connection is not accepted; `reasonCodeOf` converts it to what the client is told. */
   async verify(client: Client, hello: Hello): Promise<void> {
+    if (!this.#parts.standing.isSure) await this.#parts.standing.makeSure();
     const signedIn = await this.#verifyLogin(client, hello.username, hello.password);
     this.#assertClientId(hello);
     await this.#assertWill(hello, signedIn.user);

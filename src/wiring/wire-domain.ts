@@ -264,7 +264,7 @@ export async function wireDomain(parts: {
     actuators,
     actuatorHistory: new ActuatorHistory({ ...known, settingStore, marks }),
     ingest,
-    ...{ writer, callers, refusedCalls, mqttClients },
+    ...{ writer, callers, refusedCalls, mqttClients, standing: coordination.standing },
     ...{ alarms: alarming.alarms, alarmStreams: alarming.alarmStreams },
     bulk: new Bulk({ ...pushing, ingest }),
     imports: new Imports({ ...pushing, series, ingest, sensors }),

@@ -17,6 +17,8 @@ import {
 } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
+const passwordOfBob = 'talking drum';
+
 suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }, () => {
   let url: string;
   let options: ServeOptions;
@@ -31,7 +33,7 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
     );
     one = await startDundun(options);
     two = await startDundun(options);
-    await makeDevice(one, 'd', ['a', 'b', 'c', 'e']);
+    await makeDevice(one, 'd', ['a', 'b', 'c', 'e', 'f']);
   });
   after(async () => {
     await Promise.all([one?.stop(), two?.stop()]);
@@ -79,6 +81,85 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
     }
   });
 
+  test('a share that one takes back, the other honours no more when that is answered', async () => {
+    const added = await runVerb(['user', 'add', 'bob', '--password-stdin'], {
+      settings: options.settings ?? {},
+      input: `${passwordOfBob}\n`,
+    });
+    assert.equal(added.code, 0, added.stderr);
+    const token = String(await login(one));
+    const json = { id: 's', sensors: [{ id: 'a' }] };
+    assert.equal((await call(one, '/api/v2/devices', { token, json })).status, 204);
+    const bob = String(await login(two, 'bob', passwordOfBob));
+    for (let n = 0; n < 5; n++) {
+      for (const scopes of [['device:view', 'devices-data:view'], []]) {
+        const path = '/api/v2/devices/s/shares/bob';
+        assert.equal((await call(one, path, { token, method: 'PUT', json: { scopes } })).status, 204);
+        for (const what of ['', '/sensors/a/values'])
+          assert.equal(
+            (await call(two, `/api/v2/devices/s${what}`, { token: bob })).status,
+            scopes.length > 0 ? 200 : 403,
+            what,
+          );
+      }
+    }
+  });
+
+  test('a rule fires once, whichever server its datapoints come through', async () => {
+    const token = String(await login(one));
+    const json = {
+      description: 'High',
+      condition: { devices: ['d'], sensors: ['e'], expression: 'e>2' },
+      action: { usernames: ['admin'], channels: ['none'], message: '{e}' },
+    };
+    const made = await call(two, '/api/v2/notifications', { token, json });
+    assert.ok(made.ok, await made.clone().text());
+    for (let n = 0; n < 20; n++) {
+      assert.equal(await push(n % 2 === 0 ? one : two, 'e', 1), 204);
+      assert.equal(await push(n % 4 < 2 ? one : two, 'e', 3), 204);
+    }
+    const fired = async (server: Dundun) => {
+      const answer = await call(server, '/api/v2/notifications', { token });
+      return ((await answer.json()) as { times_sent: number }[])[0]?.times_sent;
+    };
+    for (const server of [two, one]) await until(async () => (await fired(server)) === 20);
+    await pause(500);
+    for (const server of [two, one]) assert.equal(await fired(server), 20);
+  });
+
+  test('datapoints that one removes or corrects while both take more are so in both, and no other is', async () => {
+    const token = String(await login(one));
+    const path = '/api/v2/devices/d/sensors/f/values';
+    const at = (n: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString();
+    const expected = new Map<number, number>();
+    for (let round = 0; round < 10; round++) {
+      const [first, second] = round % 2 === 0 ? [one, two] : [two, one];
+      const from = 20 * round;
+      const pushes = Array.from({ length: 20 }, (_, n) => n + from);
+      for (const n of pushes) {
+        const pushed = await call(n % 2 === 0 ? one : two, path, { token, json: [{ value: n, timestamp: at(n) }] });
+        assert.equal(pushed.status, 204);
+        expected.set(n, n);
+      }
+      const range = `dateFrom=${at(from + 3)}&dateTo=${at(from + 6)}`;
+      const [removed, corrected] = await Promise.all([
+        call(first, `${path}?${range}`, { token, method: 'DELETE' }),
+        call(second, `${path}/${at(from + 10)}`, { token, method: 'PUT', json: { value: -1 } }),
+        push(first, 'a', 1),
+        push(second, 'a', 2),
+      ]);
+      assert.deepEqual(await removed.json(), { removed: 4 });
+      assert.ok(corrected.ok, await corrected.text());
+      for (const n of [3, 4, 5, 6]) expected.delete(from + n);
+      expected.set(from + 10, -1);
+    }
+    for (const server of [one, two])
+      await until(async () => {
+        const found = await readValues(server, 'd', 'f', 'limit=1000');
+        return JSON.stringify(found) === JSON.stringify([...expected.values()]);
+      });
+  });
+
   test('when one is killed, nothing that it acknowledged is lost, and the other does its work', async () => {
     const stored: number[] = [];
     let isOver = false;
@@ -106,19 +187,30 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
     assert.deepEqual(await readValues(one, 'd', 'b', 'limit=100000'), found);
   });
 
-  test('one that is stopped for long is declared dead, and stores nothing and ends when it goes on', async () => {
+  test('one that is stopped for eight seconds is declared dead; when it goes on it stores nothing, shows nothing, and ends', async () => {
     assert.equal(await push(two, 'c', 1), 204);
+    const token = String(await login(one));
+    const show = () => fetch(`${two.url}/api/v2/devices/p`).then(({ status }) => status);
+    assert.equal(await show(), 200);
     two.child.kill('SIGSTOP');
+    const stoppedMs = performance.now();
     const late = push(two, 'c', 2).catch(() => 0);
+    const asked = show().catch(() => 0);
     await until(() => /declared dead/.test(one.stderr), { msMax: 30_000 });
     assert.equal(await push(one, 'c', 3), 204);
+    const hidden = await fetch(`${one.url}/api/v2/devices/p/visibility`, {
+      ...{ method: 'PUT', body: 'private' },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'text/plain' },
+    });
+    assert.equal(hidden.status, 204);
+    await pause(Math.max(0, 8_000 - (performance.now() - stoppedMs)));
     two.child.kill('SIGCONT');
     const { code } = await two.exit;
     assert.equal(code, 1);
     assert.match(two.stderr, /declared this one dead|taken this one for dead/);
     assert.notEqual(await late, 204);
-    assert.deepEqual(await readValues(one, 'd', 'c'), [1, 3]);
+    assert.notEqual(await asked, 200);
     two = await startDundun(options);
-    assert.deepEqual(await readValues(two, 'd', 'c'), [1, 3]);
+    for (const server of [one, two]) assert.deepEqual(await readValues(server, 'd', 'c'), [1, 3]);
   });
 });

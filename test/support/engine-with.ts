@@ -13,6 +13,7 @@ export function engineWith(
   return {
     ...{ stores: engine.stores, commitLog, series: engine.series, figures: engine.figures },
     coordination: {
+      standing: own.standing,
       counts: own.counts,
       acquire: (name) => own.acquire(name),
       announce: (announcement) => own.announce(announcement),

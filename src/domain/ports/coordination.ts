@@ -33,6 +33,18 @@ export interface Lease extends Fence {
   release(): Promise<void>;
 }
 
+/**
+ * Whether what this process has in memory holds: a change by another process is acknowledged when this one has applied it, or can
+ * answer nobody any more. Asked wherever somebody comes in (a request, a packet, a sign-in), and not by handlers of announcements,
+ * which bring about that it holds.
+ */
+export interface Standing {
+  /** True as long as nobody can have taken this process for dead, and it knows what was there a second ago. Asked at every request. */
+  readonly isSure: boolean;
+  /** Finds out where that is not known. @throws Refusal `storage` where it cannot be found out. */
+  makeSure(): Promise<void>;
+}
+
 export interface Coordination {
   /**
    * Tells all other processes of a change that is stored. Resolves when each of them has applied it, or can write and
@@ -42,6 +54,7 @@ export interface Coordination {
    * @throws Refusal that a handler of another process has thrown; the others have applied or refused the change, too.
    */
   announce(announcement: Announcement): Promise<void>;
+  readonly standing: Standing;
   /** Counts against bounds that all processes share. */
   readonly counts: SharedCounts;
   /** Sets the handlers for announcements of other processes. Call once, before the servers listen. */

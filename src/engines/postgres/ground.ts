@@ -10,6 +10,7 @@ import { Announcements } from './coordination/announcements.ts';
 import { Membership } from './coordination/membership.ts';
 import { PostgresCoordination } from './coordination/postgres-coordination.ts';
 import { PostgresCounts } from './coordination/postgres-counts.ts';
+import { PostgresStanding } from './coordination/standing.ts';
 import { readRefusalOf } from './database/database-error.ts';
 import { migrate } from './database/migrate.ts';
 import { PostgresDatabase } from './database/postgres-database.ts';
@@ -32,7 +33,7 @@ export interface Ground {
   readonly registry: Registry;
   readonly stores: RegistryStores;
   readonly coordination: PostgresCoordination;
-  readonly announcements: Announcements;
+  readonly standing: PostgresStanding;
   /** Called after a commit that marked sensors for deletion. */
   onPurge: () => void;
   /** Called when another server has hinted at new rows of the log. */
@@ -56,12 +57,13 @@ export async function openGround(url: string, { clock, log, ids = randomIds }: O
       bury: () => membership.lookAtOthers(),
       onLogHint: () => ground.onLogHint(),
     });
+    const standing = new PostgresStanding(membership);
     const counts = new PostgresCounts({ database, writer, clock, databaseNowMs: membership.databaseNowMs });
     const registry = postgresRegistry({ database, writer, searches, onPurge: () => ground.onPurge() });
     const ground: Ground = {
-      ...{ database, membership, writer, searches, registry, announcements },
+      ...{ database, membership, writer, searches, registry, standing },
       stores: sqlStores(registry, clock),
-      coordination: new PostgresCoordination({ node: id, writer, counts, announcements }),
+      coordination: new PostgresCoordination({ node: id, writer, counts, announcements, standing }),
       onPurge: () => {},
       onLogHint: () => {},
       close: async () => {

@@ -12,13 +12,12 @@ import { Head } from '../shared/head/head.ts';
 import { HeadLastSeen } from '../shared/head/head-last-seen.ts';
 import { SeriesEdits } from '../shared/sealing/series-edits.ts';
 import { ReaderThread } from '../shared/threads/reader-thread-client.ts';
-import type { Announcements } from './coordination/announcements.ts';
 import type { Membership } from './coordination/membership.ts';
+import type { PostgresStanding } from './coordination/standing.ts';
 import type { PostgresDatabase } from './database/postgres-database.ts';
 import { Appender } from './log/appender.ts';
 import { PostgresCommitLog } from './log/commit-log.ts';
 import { Confirmation } from './log/confirmation.ts';
-import { Freshness } from './log/freshness.ts';
 import { HeardTable } from './log/heard-table.ts';
 import { LogFollower } from './log/log-follower.ts';
 import { LogFollowing } from './log/log-following.ts';
@@ -43,7 +42,7 @@ export interface LogOptions {
   readonly url: string;
   readonly database: PostgresDatabase;
   readonly membership: Membership;
-  readonly announcements: Pick<Announcements, 'freshMs' | 'follow'>;
+  readonly standing: PostgresStanding;
   /** False where the lease was taken with a greater epoch. */
   readonly isNewest: (fence: Fence) => boolean;
 }
@@ -51,15 +50,20 @@ export interface LogOptions {
 /** Figures of the log and its reads. */
 export type LogFigures = Pick<EngineFigures, 'refusesBecause' | 'refusedWrites' | 'logDatapoints' | 'reads'>;
 
+/** What is called when something happens; set by the engine. */
+interface LogObserver {
+  onDamaged: (what: string) => void;
+  onFailure: (error: Error, options: { readonly fatal: boolean }) => void;
+  onCommit: (durationMs: number) => void;
+}
+
 export interface LogParts {
   readonly commitLog: CommitLog;
   readonly series: Series;
   readonly figures: LogFigures;
   /** Sentences on damage that was found at this start. */
   readonly damage: readonly string[];
-  onDamaged: (what: string) => void;
-  onFailure: (error: Error, options: { readonly fatal: boolean }) => void;
-  onCommit: (durationMs: number) => void;
+  readonly observer: LogObserver;
   /** Seals all of the log now. */
   seal(): Promise<void>;
   /** Bytes that what is not sealed takes when it is, at most, about. */
@@ -75,92 +79,31 @@ export interface LogParts {
   close(): Promise<void>;
 }
 
-export async function openLog({ url, database, membership, announcements, isNewest }: LogOptions): Promise<LogParts> {
-  const node = membership.id;
-  const head = new Head();
-  const lastSeen = new HeadLastSeen(head);
-  const heard = new HeardTable({ database, lastSeen });
-  const rings = new LogRings({ database, node });
-  const writer = new LogWriter(database);
-  const state = new LogState({ head, writer: () => writer.writer, beforeSealed: () => lastSeen.beforeSealed() });
-  const store = new StoreThread(url);
-  const receipts = new Receipts({ database, writer });
-  // Rows of writers before this one are complete from then on.
-  await writer.start(node);
-  const damage = await loadLog(database, state);
-  await database.query(
-    'DELETE FROM claim WHERE NOT EXISTS (SELECT 1 FROM log_writer WHERE log_writer.writer = claim.writer)',
-  );
-  const duty = new SealingDuty({ database, node });
-  const isOurs = () => duty.isOurs;
-  if (await duty.take()) damage.push(...(await completeRemovals(database, store)));
-  const query: Query = (sql, parameters) => database.query(sql, parameters);
-  const follower = new LogFollower({ query, index: state.index, edits: state.edits });
-  const failed = (error: Error) => parts.onFailure(error, { fatal: false });
-  const purge = new Purge({ database, store, state, isOurs, onFailure: failed });
-  const confirmation = new Confirmation({ database, state });
-  const following: LogFollowing = new LogFollowing({
-    ...{ query, state, writer: () => writer.writer, isSealing: isOurs },
-    deliver: (pushes) => commitLog.onFollowed(pushes),
-    onDamaged: (what) => parts.onDamaged(what),
-    onChanged: () => {
-      sealing.committed();
-      appender.resume();
-      purge.passEnded();
-    },
-    onGap: (error) => parts.onFailure(error, { fatal: true }),
-  });
-  const freshness = new Freshness({ isAlone: () => membership.isAlone, all: [following, announcements] });
-  const turn = new EditTurn({ database, node, catchUp: () => following.catchUp() });
-  const isAlone = () => membership.isAlone;
-  const polling = new LogPolling({ database, isAlone, follow: () => following.follow() });
-  const sealing: SealControl = new SealControl({
-    store,
-    log: state,
-    isOurs,
-    inTurn: (work) => turn.during(work),
-    countSensors: async () => (await database.query<{ n: number }>('SELECT count(*) AS n FROM sensor'))[0]?.n ?? 0,
-    onFailure: failed,
-    afterPass: async () => {
-      await confirmation.flush().catch(() => {});
-      await rings.tend(state.neededRow);
-    },
-    onDamaged: (what) => parts.onDamaged(what),
-    onEnded: () => {
-      appender.resume();
-      purge.passEnded();
-    },
-  });
-  const appender: Appender = new Appender({
-    ...{ state, writer, receipts, sealing },
-    others: { isAlone, before: (number, add) => following.before(number, add), hint: () => polling.hint() },
-  });
-  const exclusively = sealing.exclusively.bind(sealing);
-  const edits = new SeriesEdits({ head, writer: new DatapointEdits({ state, appender, sealing, store }) });
-  const longReads = new ReaderThread(() => startReader(url));
+export async function openLog(options: LogOptions): Promise<LogParts> {
+  const { url, database, membership, standing } = options;
+  const observer: LogObserver = { onDamaged: () => {}, onFailure: () => {}, onCommit: () => {} };
+  const begun = await begin(options);
+  const { head, heard, state, store, writer, receipts, duty, damage } = begun;
+  const joined = joinParts(options, begun, observer);
+  const { appender, sealing, purge, follower, commitLog, following, polling, turn, confirmation } = joined;
+  standing.following = following;
   const series = new PostgresSeries({
-    database,
-    head,
-    follower,
-    longReads,
-    store,
-    edits,
-    beforeRead: () => freshness.require(),
+    ...{ database, head, follower, store },
+    longReads: new ReaderThread(() => startReader(url)),
+    edits: new SeriesEdits({ head, writer: new DatapointEdits({ state, appender, sealing, store }) }),
+    beforeRead: () => standing.makeSure(),
   });
-  rings.onFailure = failed;
-  receipts.onFailure = failed;
-  appender.onFenced = (error) => parts.onFailure(error, { fatal: true });
-  const commitLog: PostgresCommitLog = new PostgresCommitLog({
-    ...{ database, state, appender, follower, receipts, confirmation, isNewest, exclusively },
+  sealing.start();
+  purge.begin();
+  membership.followed = () => ({ row: state.lastRow, position: state.lastSeq });
+  membership.onRenewed = succession({
+    ...{ membership, duty, purge, sealing, onFailure: (error) => observer.onFailure(error, { fatal: false }) },
+    completeRemovals: () => completeRemovals(database, store),
   });
-  const parts: LogParts = {
-    commitLog,
-    series,
-    damage,
+  polling.wake();
+  return {
+    ...{ commitLog, series, damage, observer },
     figures: figuresOf({ state, writer, appender, sealing, series }),
-    onDamaged: () => {},
-    onFailure: () => {},
-    onCommit: () => {},
     seal: () =>
       sealing.seal().catch((error) => {
         throw refusalOfWork(error);
@@ -185,16 +128,84 @@ export async function openLog({ url, database, membership, announcements, isNewe
       await appender.close();
     },
   };
-  appender.onCommit = (durationMs) => parts.onCommit(durationMs);
-  sealing.start();
-  purge.begin();
-  membership.followed = () => ({ row: state.lastRow, position: state.lastSeq });
-  membership.onRenewed = succession({
-    ...{ membership, duty, purge, sealing, onFailure: failed },
-    completeRemovals: () => completeRemovals(database, store),
+}
+
+type Begun = Awaited<ReturnType<typeof begin>>;
+
+/** Starts a writer, and reads what is not sealed; completes what a stop has cut off, where this server is to do it. */
+async function begin({ url, database, membership }: LogOptions) {
+  const node = membership.id;
+  const head = new Head();
+  const lastSeen = new HeadLastSeen(head);
+  const writer = new LogWriter(database);
+  const state = new LogState({ head, writer: () => writer.writer, beforeSealed: () => lastSeen.beforeSealed() });
+  const store = new StoreThread(url);
+  const duty = new SealingDuty({ database, node });
+  // Rows of writers before this one are complete from then on.
+  await writer.start(node);
+  const damage = await loadLog(database, state);
+  await database.query(
+    'DELETE FROM claim WHERE NOT EXISTS (SELECT 1 FROM log_writer WHERE log_writer.writer = claim.writer)',
+  );
+  if (await duty.take()) damage.push(...(await completeRemovals(database, store)));
+  return {
+    ...{ head, writer, state, store, duty, damage },
+    heard: new HeardTable({ database, lastSeen }),
+    receipts: new Receipts({ database, writer }),
+    query: ((sql, parameters) => database.query(sql, parameters)) as Query,
+  };
+}
+
+/** The parts that call one another: what appends, follows and seals. */
+function joinParts({ database, membership, isNewest }: LogOptions, begun: Begun, observer: LogObserver) {
+  const { writer, state, store, duty, receipts, query } = begun;
+  const node = membership.id;
+  const isOurs = () => duty.isOurs;
+  const isAlone = () => membership.isAlone;
+  const failed = (error: Error) => observer.onFailure(error, { fatal: false });
+  const failedForGood = (error: Error) => observer.onFailure(error, { fatal: true });
+  const onDamaged = (what: string) => observer.onDamaged(what);
+  const follower = new LogFollower({ query, index: state.index, edits: state.edits });
+  const purge = new Purge({ database, store, state, isOurs, onFailure: failed });
+  const confirmation = new Confirmation({ database, state });
+  const rings = new LogRings({ database, node });
+  const resume = () => {
+    appender.resume();
+    purge.passEnded();
+  };
+  const following: LogFollowing = new LogFollowing({
+    ...{ query, node, state, writer: () => writer.writer, isSealing: isOurs, onDamaged, onGap: failedForGood },
+    makeSure: () => membership.makeSure(),
+    deliver: (pushes) => commitLog.onFollowed(pushes),
+    onChanged: () => {
+      sealing.committed();
+      resume();
+    },
   });
-  polling.wake();
-  return parts;
+  const turn = new EditTurn({ database, node, catchUp: () => following.catchUp() });
+  const polling = new LogPolling({ database, isAlone, follow: () => following.follow() });
+  const sealing: SealControl = new SealControl({
+    ...{ store, log: state, isOurs, onDamaged, onFailure: failed, onEnded: resume },
+    inTurn: (work) => turn.during(work),
+    countSensors: async () => (await database.query<{ n: number }>('SELECT count(*) AS n FROM sensor'))[0]?.n ?? 0,
+    afterPass: async () => {
+      await confirmation.flush().catch(() => {});
+      await rings.tend(state.neededRow);
+    },
+  });
+  const appender: Appender = new Appender({
+    ...{ state, writer, receipts, sealing },
+    others: { isAlone, before: (number, add) => following.before(number, add), hint: () => polling.hint() },
+  });
+  rings.onFailure = failed;
+  receipts.onFailure = failed;
+  appender.onFenced = failedForGood;
+  appender.onCommit = (durationMs) => observer.onCommit(durationMs);
+  const exclusively = sealing.exclusively.bind(sealing);
+  const commitLog: PostgresCommitLog = new PostgresCommitLog({
+    ...{ database, state, appender, follower, receipts, confirmation, isNewest, exclusively },
+  });
+  return { appender, sealing, purge, follower, commitLog, following, polling, turn, confirmation };
 }
 
 function startReader(url: string): Worker {

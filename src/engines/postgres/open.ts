@@ -24,7 +24,7 @@ export async function openPostgresEngine(url: string, options: OpenOptions): Pro
       url,
       database,
       membership: ground.membership,
-      announcements: ground.announcements,
+      standing: ground.standing,
       isNewest,
     });
     return new PostgresEngine({ ...options, ground, parts });

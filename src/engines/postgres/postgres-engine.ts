@@ -95,14 +95,14 @@ export class PostgresEngine implements Engine {
     const { writer, membership } = this.#ground;
     if (onCommit !== undefined) {
       writer.onCommit = onCommit;
-      this.#parts.onCommit = onCommit;
+      this.#parts.observer.onCommit = onCommit;
     }
     if (onFailure !== undefined) {
-      this.#parts.onFailure = onFailure;
+      this.#parts.observer.onFailure = onFailure;
       membership.onLost = (error) => onFailure(error, { fatal: true });
     }
     if (onDamaged === undefined) return;
-    this.#parts.onDamaged = onDamaged;
+    this.#parts.observer.onDamaged = onDamaged;
     for (const what of this.#parts.damage) onDamaged(what);
   }
 

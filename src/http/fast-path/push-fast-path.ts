@@ -234,6 +234,7 @@ export class PushFastPath implements PushHandler {
   /** The actor of a request; undefined where that is not known at once. */
   #actorOf({ authorization, forwardedFor }: RequestHeaders, socket: Socket): Actor | undefined {
     const { authentication } = this.#parts;
+    if (!authentication.isSure) return undefined;
     if (authorization === undefined) return authentication.guestOf(socket, forwardedFor);
     return authentication.peek(socket, authorization);
   }

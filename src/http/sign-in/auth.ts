@@ -12,6 +12,7 @@ import type { RefreshSessions } from '../../domain/accounts/refresh-sessions.ts'
 import type { Callers } from '../../domain/callers/callers.ts';
 import { isKeyText, type Keys } from '../../domain/keys/keys.ts';
 import type { Permissions } from '../../domain/permissions/permission.ts';
+import type { Standing } from '../../domain/ports/coordination.ts';
 import { remembered } from '../../domain/remembered.ts';
 import { type Actor, actorOf, type User } from '../../domain/users/user.ts';
 import type { Users } from '../../domain/users/users.ts';
@@ -68,6 +69,7 @@ export class Authentication {
   readonly #proxies: TrustedProxies;
   readonly #guest: User;
   readonly #permissions: Permissions;
+  readonly #standing: Standing;
   readonly #clock: Clock;
   readonly #known = new LruCache<string, CachedActor>({
     weightMax: limits.tokensCachedBytesMax,
@@ -84,6 +86,7 @@ export class Authentication {
     readonly proxies: TrustedProxies;
     readonly guest: User;
     readonly permissions: Permissions;
+    readonly standing: Standing;
     /** The clock by which tokens and keys expire. */
     readonly clock: Clock;
   }) {
@@ -95,6 +98,7 @@ export class Authentication {
     this.#proxies = parts.proxies;
     this.#guest = parts.guest;
     this.#permissions = parts.permissions;
+    this.#standing = parts.standing;
     this.#clock = parts.clock;
   }
 
@@ -111,30 +115,42 @@ export class Authentication {
         done();
         return;
       }
-      const header = tokenHeaderOf(request);
-      if (header === undefined) {
-        request.actor = this.guestOf(request.raw.socket, forwardedForOf(request));
-        // First of all: refused callers must not learn which records exist.
-        if (!isOpen(request)) this.#permissions.requireGuestAllowed(request.actor);
-        done();
-        return;
-      }
-      const known = this.peek(request.raw.socket, header);
-      if (known !== undefined) {
-        request.actor = known;
-        done();
-        return;
-      }
-      this.#authenticate(request, header).then(() => done(), done);
+      if (this.isSure) this.#identify(request, done);
+      else this.#standing.makeSure().then(() => this.#identify(request, done), done);
     });
+  }
+
+  /** Whether what is in memory of users and records holds: nobody is let in by it otherwise. */
+  get isSure(): boolean {
+    return this.#standing.isSure;
+  }
+
+  #identify(request: FastifyRequest, done: (error?: Error) => void): void {
+    const header = tokenHeaderOf(request);
+    if (header === undefined) {
+      request.actor = this.guestOf(request.raw.socket, forwardedForOf(request));
+      // First of all: refused callers must not learn which records exist.
+      if (!isOpen(request)) this.#permissions.requireGuestAllowed(request.actor);
+      done();
+      return;
+    }
+    const known = this.peek(request.raw.socket, header);
+    if (known !== undefined) {
+      request.actor = known;
+      done();
+      return;
+    }
+    this.#authenticate(request, header).then(() => done(), done);
   }
 
   /** @throws Refusal `unauthenticated` for an invalid token or key. */
   async require(request: FastifyRequest, header: string): Promise<void> {
+    if (!this.isSure) await this.#standing.makeSure();
     if (this.peek(request.raw.socket, header) === undefined) await this.#authenticate(request, header);
   }
 
   async #actorNow(request: FastifyRequest): Promise<Actor> {
+    if (!this.isSure) await this.#standing.makeSure();
     const header = request.headers.authorization;
     if (header === undefined) return this.guestOf(request.raw.socket, forwardedForOf(request));
     const known = this.peek(request.raw.socket, header);

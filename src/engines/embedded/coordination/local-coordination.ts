@@ -1,6 +1,6 @@
 // Coordination for the embedded engine. The lock on the data folder ensures that one process has the data, so a lease that
 // is not held is granted at once, and none is ever lost. Epochs are stored, so that they grow over restarts too. A change
-// need not be announced, because there is no other process.
+// need not be announced, because there is no other process, and what is in memory holds.
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
 import type { SharedCounts } from '../../../domain/ports/shared-counts.ts';
@@ -8,6 +8,7 @@ import { HeldLease } from '../../shared/held-lease.ts';
 import { LocalCounts } from './local-counts.ts';
 
 export class LocalCoordination implements Coordination {
+  readonly standing = { isSure: true, makeSure: async () => {} };
   readonly counts: SharedCounts;
   readonly #countEpoch: (name: LeaseName) => Promise<number>;
   readonly #held = new Set<LeaseName>();

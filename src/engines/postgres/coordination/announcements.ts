@@ -39,8 +39,6 @@ export class Announcements {
   #connection: OwnConnection | undefined;
   #running: Promise<void> | undefined;
   #isWanted = false;
-  /** When a look that found nothing more began, by the monotonic clock. */
-  #freshMs = performance.now();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: AnnouncementsParts) {
@@ -66,19 +64,6 @@ export class Announcements {
       // Whoever has not applied it yet still must.
       void database.query(removeSql, [seq]).catch(() => {});
     }
-  }
-
-  /** When this process last knew of all announcements, by the monotonic clock; who does not listen has nothing in memory. */
-  get freshMs(): number {
-    return this.#handlers === undefined ? Number.POSITIVE_INFINITY : this.#freshMs;
-  }
-
-  /** Applies all that is announced by now. */
-  async follow(): Promise<void> {
-    if (this.#handlers === undefined) return;
-    await this.#running;
-    this.#follow();
-    await this.#running;
   }
 
   /** Begins to apply what others announce. */
@@ -148,9 +133,7 @@ export class Announcements {
   #lookLater(): void {
     clearTimeout(this.#timer);
     if (this.#closing.signal.aborted) return;
-    // Where there are others, before what is known is too old.
-    const ms = this.#parts.isAlone?.() === false ? limits.freshMsMax / 4 : limits.announcementPollMs;
-    this.#timer = setTimeout(() => this.#follow(), Math.min(ms, limits.announcementPollMs)).unref();
+    this.#timer = setTimeout(() => this.#follow(), limits.announcementPollMs).unref();
   }
 
   async #run(): Promise<void> {
@@ -158,12 +141,8 @@ export class Announcements {
     const { database, node, log } = this.#parts;
     try {
       for (;;) {
-        const startMs = performance.now();
         const rows = await database.query<AnnouncementRow>(nextSql, [node, limits.announcementsAtOnce]);
-        if (rows.length === 0) {
-          this.#freshMs = startMs;
-          return;
-        }
+        if (rows.length === 0) return;
         await this.#applyAll(rows);
       }
     } catch (error) {

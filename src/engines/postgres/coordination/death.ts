@@ -4,6 +4,11 @@ import { limits } from '../../../config/limits.ts';
 import { locks } from '../database/advisory-locks.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
 
+/**
+ * Milliseconds of silence for which nobody may be declared dead: so long a server can rely on its last sign of life.
+ */
+export const sureMs = () => 2 * limits.nodeRenewMs;
+
 const seconds = (ms: number) => `make_interval(secs => ${ms / 1000})`;
 const silentFor = (ms: number) => `renewed < clock_timestamp() - ${seconds(ms)}`;
 
@@ -14,7 +19,7 @@ export const isConnected = `EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'adv
 
 /** One whose connection is gone, because its process has ended, need not be waited for as long as one that may be stopped. */
 const isDead = () => `pg_postmaster_start_time() < clock_timestamp() - ${seconds(limits.nodeDeadMs)}
-  AND (${silentFor(limits.nodeDeadMs)} AND $2 OR ${silentFor(2 * limits.nodeRenewMs)} AND NOT ${isConnected})`;
+  AND (${silentFor(limits.nodeDeadMs)} AND $2 OR ${silentFor(sureMs())} AND NOT ${isConnected})`;
 
 /**
  * @param options.node who declares; undefined for a command. `waitsForConnected`: the caller has not been connected for long, so that a

@@ -15,7 +15,7 @@ suite('servers as members of their database', { skip: withoutPostgres }, () => {
   test('a second one joins, and each knows of the other before it is ready', async () => {
     const database = new PostgresDatabase(await createDatabase());
     const first = await Membership.join(database, 'first');
-    assert.equal(first.isAlone, true);
+    assert.deepEqual([first.isAlone, first.isSure], [true, true]);
     const [second, third] = await Promise.all([
       Membership.join(database, 'second'),
       Membership.join(database, 'third'),
@@ -37,7 +37,7 @@ suite('servers as members of their database', { skip: withoutPostgres }, () => {
     await assert.rejects(Membership.join(database, 'first'), { code: 'conflict' });
     await former.close();
     const member = await Membership.join(database, 'first');
-    await database.query("DELETE FROM kysely_migration WHERE name LIKE '0010%'");
+    await database.query("DELETE FROM kysely_migration WHERE name LIKE '0009%'");
     await assert.rejects(migrate(url), { code: 'conflict', message: /Stop them first/ });
     await member.close();
     await database.close();
@@ -90,6 +90,8 @@ suite('servers as members of their database', { skip: withoutPostgres }, () => {
     await database.query('DELETE FROM node');
     await until(() => lost !== undefined);
     assert.match(String(lost), /declared this one dead/);
+    assert.equal(member.isSure, false);
+    await assert.rejects(member.makeSure());
     await member.close();
     await database.close();
     server.remove();

@@ -8,7 +8,7 @@ import { limits } from '../../../config/limits.ts';
 import { locks } from '../database/advisory-locks.ts';
 import type { OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
 import { declaredDead } from '../registry/registry-writer.ts';
-import { declareDead, isConnected } from './death.ts';
+import { declareDead, isConnected, sureMs } from './death.ts';
 
 /** How far a server has read the log. */
 interface Followed {
@@ -35,11 +35,14 @@ export class Membership {
   #connectedMs = performance.now();
   readonly #number: number;
   #others = 0;
+  /** When the last sign of life began that was given, by the monotonic clock. */
+  #renewedMs = Number.NEGATIVE_INFINITY;
   /** Whether the connection has the lock of its number; the session of a lost one may have it for a while. */
   #hasLock = false;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
   #renewing: Promise<void> = Promise.resolve();
+  #burying: Promise<void> | undefined;
   /** The clock of the database less the monotonic clock of this process, in milliseconds, at the start. */
   readonly databaseNowMs: number;
   /** Called when this process must end. */
@@ -72,6 +75,7 @@ export class Membership {
           'A server of another release uses the database, or brings it up to date. Stop it first.',
         );
       const { number, now } = await addNode(connection, id);
+      await connection.query(signsAreHints);
       const membership = new Membership({ id, database, log, connection, number, now });
       await membership.#meet();
       return membership;
@@ -84,6 +88,17 @@ export class Membership {
   /** Whether no other server is there. Who joins waits until this process knows of it. */
   get isAlone(): boolean {
     return this.#others === 0;
+  }
+
+  /** Whether nobody can have declared this process dead by now. */
+  get isSure(): boolean {
+    return performance.now() < this.#renewedMs + sureMs();
+  }
+
+  /** Gives a sign of life where that is not so. @throws Error where that fails */
+  async makeSure(): Promise<void> {
+    if (!this.isSure) await this.#renew();
+    if (!this.isSure) throw new Error('The database does not answer, or has this server no more.');
   }
 
   /** How many other servers there are. */
@@ -101,6 +116,7 @@ export class Membership {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#renewing;
+    await this.#burying;
     if (this.#connection.isLost) return;
     await this.#connection.query('DELETE FROM node WHERE id = $1', [this.id]).catch(() => {});
     await this.#connection.close().catch(() => {});
@@ -132,14 +148,16 @@ export class Membership {
     // First of all, so that nobody takes it for dead.
     await this.#renew();
     if (connection.isLost) return;
+    await connection.query(signsAreHints).catch(() => {});
     // The server may still have the session of the connection that was lost.
     const isOurs = await takeLock(connection).catch(() => undefined);
     if (isOurs === false) this.#end(new Error('A server of another release has taken over the database.'));
   }
 
   /** Declares those dead that give no sign of life, out of turn. */
-  lookAtOthers(): Promise<void> {
-    return this.#renew();
+  async lookAtOthers(): Promise<void> {
+    await this.#renew();
+    await this.#burying;
   }
 
   #renewLater(): void {
@@ -156,12 +174,23 @@ export class Membership {
     if (!this.#connection.isLost && !this.#isClosed) {
       const { row, position } = this.followed() ?? { row: 0, position: 0 };
       const connection = this.#connection;
+      const startMs = performance.now();
       const renewed = await connection
         .query<{ others: number }>(renewSql, [this.id, row, position])
         .catch(() => undefined);
-      if (renewed?.count === 0 && !this.#isClosed) this.#end(declaredDead());
+      if (renewed?.count === 0 && !this.#isClosed) {
+        this.#renewedMs = Number.NEGATIVE_INFINITY;
+        this.#end(declaredDead());
+      }
       if (!this.#hasLock && !connection.isLost) await this.#takeOwnLock(connection).catch(() => {});
-      if (renewed?.rows[0] !== undefined) await this.#lookAtOthers(renewed.rows[0].others);
+      if (renewed?.rows[0] !== undefined) {
+        this.#renewedMs = startMs;
+        this.#others = renewed.rows[0].others;
+        // May wait for commits that are under way: signs of life must not.
+        this.#burying ??= this.#bury().finally(() => {
+          this.#burying = undefined;
+        });
+      }
     }
     this.#renewLater();
   }
@@ -172,9 +201,8 @@ export class Membership {
     if (connection === this.#connection) this.#hasLock = rows[0]?.taken === 1;
   }
 
-  async #lookAtOthers(others: number): Promise<void> {
-    this.#others = others;
-    if (others > 0) {
+  async #bury(): Promise<void> {
+    if (this.#others > 0) {
       // Others may have been cut off together with this one.
       const waitsForConnected = performance.now() - this.#connectedMs < limits.nodeDeadMs;
       try {
@@ -203,6 +231,9 @@ async function addNode(connection: OwnConnection, id: string): Promise<Joined> {
   return rows[0] as Joined;
 }
 
+/** Not waited for on the disk: after a crash of the database nobody is declared dead for as long as they count. */
+const signsAreHints = 'SET synchronous_commit = off';
+
 const joinSql = `INSERT INTO node (id, followed)
   SELECT $1, CASE WHEN is_called THEN last_value ELSE 0 END FROM announcement_seq_seq
   RETURNING number, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now`;
@@ -215,7 +246,7 @@ const renewSql = `UPDATE node SET renewed = clock_timestamp(), seen = (SELECT ma
   RETURNING (SELECT count(*) FROM node AS other WHERE other.id <> $1) AS others`;
 /** Those that have not seen this server; or whose connection is gone, so that they are soon declared dead, or back. */
 const unmetSql = () => `SELECT 1 FROM node WHERE id <> $1 AND (seen < $2
-  OR renewed < clock_timestamp() - make_interval(secs => ${(2 * limits.nodeRenewMs) / 1000}) OR NOT ${isConnected}) LIMIT 1`;
+  OR renewed < clock_timestamp() - make_interval(secs => ${sureMs() / 1000}) OR NOT ${isConnected}) LIMIT 1`;
 
 /** Tries for some seconds, because the server may not know yet that a process before this one has ended. */
 async function takeLock(connection: OwnConnection): Promise<boolean> {

@@ -3,7 +3,7 @@
 // the same transaction (registry-writer.ts).
 
 import type { Announcement, AnnouncementHandlers } from '../../../domain/ports/announcement.ts';
-import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
+import type { Coordination, Fence, Lease, LeaseName, Standing } from '../../../domain/ports/coordination.ts';
 import type { SharedCounts } from '../../../domain/ports/shared-counts.ts';
 import { HeldLease } from '../../shared/held-lease.ts';
 import type { RegistryWriter } from '../registry/registry-writer.ts';
@@ -16,6 +16,7 @@ const takeLease = `INSERT INTO lease (name, holder, epoch) VALUES ($1, $2, 1)
 const giveLease = 'UPDATE lease SET holder = NULL WHERE name = $1 AND holder = $2 AND epoch = $3';
 
 export class PostgresCoordination implements Coordination {
+  readonly standing: Standing;
   readonly counts: SharedCounts;
   readonly #node: string;
   readonly #writer: Pick<RegistryWriter, 'run'>;
@@ -25,11 +26,13 @@ export class PostgresCoordination implements Coordination {
   constructor(parts: {
     readonly node: string;
     readonly writer: Pick<RegistryWriter, 'run'>;
+    readonly standing: Standing;
     readonly counts: SharedCounts;
     readonly announcements: Announcements;
   }) {
     this.#node = parts.node;
     this.#writer = parts.writer;
+    this.standing = parts.standing;
     this.counts = parts.counts;
     this.#announcements = parts.announcements;
   }

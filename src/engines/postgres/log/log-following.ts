@@ -28,9 +28,13 @@ interface Progress {
 
 interface FollowingParts {
   readonly query: Query;
+  /** The row of this process in `node`: without it nothing is read any more. */
+  readonly node: string;
   readonly state: LogState;
   /** Number of this process's writer: its rows are put in by `before`. */
   readonly writer: () => number;
+  /** Resolves when nobody can have declared this process dead by now. @throws Error where that is not known */
+  readonly makeSure: () => Promise<void>;
   /** Hands on what other servers have committed; resolves when the feed has it. */
   readonly deliver: (pushes: readonly FollowedPush[]) => Promise<void>;
   /** Whether this process seals: nobody else does then. */
@@ -74,6 +78,7 @@ export class LogFollowing {
         if (this.#isClosed) throw stoppingRefusal();
         try {
           await this.#read(number - 1);
+          if (this.#parts.state.lastRow + 1 < number) await delay(ownPollMs);
         } catch {
           // The database is away: what is committed stays so, and is put in when it is back.
           await delay(limits.postgresRetryMsMin, undefined, { ref: false });
@@ -136,10 +141,10 @@ export class LogFollowing {
 
   /** Reads rows up to a number, or to a row of this process. */
   async #read(upTo: number): Promise<void> {
-    const { query, state, writer, onGap } = this.#parts;
+    const { query, node, state, writer, onGap } = this.#parts;
     while (state.lastRow < upTo) {
       const wanted = Math.min(this.#wanted, upTo - state.lastRow);
-      const rows = await query<Row>(nextSql, [state.lastRow, upTo, wanted]);
+      const rows = await query<Row>(nextSql, [state.lastRow, upTo, wanted, node]);
       const own = rows.findIndex((row) => row.writer === writer());
       const others = own < 0 ? rows : rows.slice(0, own);
       const [first] = others;
@@ -187,10 +192,14 @@ export class LogFollowing {
     return [];
   }
 
-  /** They are in the head: whatever fails, they must be handed on before anything that comes later. */
+  /**
+   * They are in the head: whatever fails, they must be handed on before anything that comes later. But not by a process that may be
+   * taken for dead: it does not know who may have them.
+   */
   async #deliver(pushes: readonly FollowedPush[]): Promise<void> {
     while (!this.#isClosed) {
       try {
+        await this.#parts.makeSure();
         await this.#parts.deliver(pushes);
         return;
       } catch {
@@ -201,7 +210,7 @@ export class LogFollowing {
 }
 
 const nextSql = `SELECT number, writer, seq, position, count, bytes FROM log WHERE number > $1 AND number <= $2
-  ORDER BY number LIMIT $3`;
+  AND EXISTS (SELECT 1 FROM node WHERE id = $4) ORDER BY number LIMIT $3`;
 const progressSql = `SELECT log_end.number AS end, (SELECT value FROM counter WHERE name = 'followed_seq') AS confirmed,
     seal_pass.number, up_to AS "upTo", up_to_row AS "upToRow", is_whole AS "isWhole"
   FROM log_end LEFT JOIN seal_pass ON true ORDER BY seal_pass.number`;

@@ -44,7 +44,7 @@ interface SeriesParts {
   readonly follower: LogFollower;
   readonly longReads: LongReads;
   readonly store: Store;
-  /** Resolves when this server knows what others have done. @throws Refusal `storage` */
+  /** Resolves when this server knows what others have stored. @throws Refusal `storage` */
   readonly beforeRead: () => Promise<void>;
   /** Removes and corrects datapoints. */
   readonly edits: Pick<Series, 'remove' | 'correct'>;
