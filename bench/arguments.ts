@@ -65,8 +65,8 @@ Measures this checkout: a server of its own on one core in a temporary folder, t
 REST and MQTT a baseline that stores nothing (a bare Fastify, a bare aedes) on the same core in turns, so that noise of
 the machine meets both alike; for fanout a bare aedes, and Mosquitto where it is on the PATH (Debian: mosquitto); for bulk InfluxDB 1.x where influxd is on the PATH (Debian: influxdb), for series a plain
 SQLite table with an index. The dashboard is built and opened in Chromium, where that is on the PATH (Debian: chromium).
-Medians of the rounds count. For nodes DUNDUN_TEST_POSTGRES names the program
-`postgres`. At the end everything is read back and counted.
+Medians of the rounds count. For nodes DUNDUN_TEST_POSTGRES names the
+server of PostgreSQL. At the end everything is read back and counted.
 
   --only rest,mqtt,…    sections to run: ${sectionNames.join(', ')} (all but soak and nodes)
   --seconds 5           length of one round

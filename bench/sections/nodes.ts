@@ -51,12 +51,11 @@ async function measureOn(
   // The first round warms up.
   for (let round = 0; round <= rounds; round++)
     for (const side of sides) await measure(side, { seconds, isCounted: round > 0 });
-  const stored = async (of: string) => (await database.query<{ n: number }>(`SELECT count(*) AS n FROM ${of}`))[0]?.n;
   const faults: string[] = [];
-  for (const [of, name] of [['bare', 'each'], ['log', 'one']] as const) { // biome-ignore format: short
+  for (const [table, name] of Object.entries({ bare: 'each', log: 'one' })) {
     const made = sides.filter((side) => side.name.startsWith(name)).reduce((sum, { commits }) => sum + commits, 0);
-    const found = await stored(of);
-    if (found !== made) faults.push(`${made} commits were made, and ${found} rows are in ${of}.`);
+    const [found] = await database.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`);
+    if (found?.n !== made) faults.push(`${made} commits were made, and ${found?.n} rows are in ${table}.`);
   }
   await own.close();
   await one.close();
@@ -99,7 +98,8 @@ async function ownOrder(url: string, database: PostgresDatabase): Promise<{ comm
 
 /** As it is. */
 async function oneOrder(database: PostgresDatabase): Promise<{ commit: Commit; close(): Promise<void> }> {
-  for (const of of ['', 'bare ']) for (const node of nodes) await database.query('INSERT INTO node (id) VALUES ($1)', [of + node]); // biome-ignore format: short
+  for (const node of nodes)
+    for (const id of [node, `bare ${node}`]) await database.query('INSERT INTO node (id) VALUES ($1)', [id]);
   const writers = nodes.map(() => new LogWriter(database));
   for (const [n, writer] of writers.entries()) await writer.start(nodes[n] as string);
   return {

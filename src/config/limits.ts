@@ -1517,6 +1517,9 @@ export const limits = {
   sessionsMax: 100_000,
   /** Milliseconds after which a stored session of guest ends once its client is away. */
   guestSessionExpiryMs: 3_600_000,
+  /** Milliseconds between two looks for sessions of servers that are gone, and how many are taken over at a time. */
+  sessionsTakenEveryMs: 3_000,
+  sessionsTakenAtOnce: 500,
   /** Milliseconds between two rounds of removing expired sessions. */
   sessionExpiryRoundMs: 60_000,
   /** Milliseconds by which the stored usage of a user's MQTT sessions (table `usage`) may lag behind. */

@@ -130,6 +130,7 @@ export class MqttServer implements ClientOwner {
       id: this.#id,
       connectionOf: (clientId) => this.#connections.of(clientId),
       onSessionEnded: (clientId) => this.#shared.ended(clientId),
+      onSessionTaken: (clientId) => this.#shared.taken(clientId),
     });
     for (const part of [this.#shared, this.#wills, this.#stalled, this.#routing.sys]) part.start();
     await this.sessions.learn(stored.sessionUsers());

@@ -230,6 +230,14 @@ export class Sessions {
     return session;
   }
 
+  /** The session of the connection is kept, though its client did not say so. */
+  keep(session: ClientSession): void {
+    const { client, clientId } = session;
+    if (!client.clean || this.#holders.get(clientId) !== session) return;
+    client.clean = false;
+    this.#kept += 1;
+  }
+
   /** Frees the client id; false where another connection has taken it over. May be called twice. */
   release(session: ClientSession): boolean {
     if (!session.isReleased && session.repeats !== undefined) this.#duplicates.leave(session.repeats);

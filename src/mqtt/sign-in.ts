@@ -42,6 +42,8 @@ export type SignInSessions = Pick<
   | 'claimSession'
   | 'leaveSession'
   | 'endSession'
+  | 'letGoSession'
+  | 'takeSession'
   | 'forgetUser'
   | 'hasCapacityForFilter'
   | 'hasCapacityForBytes'
@@ -91,16 +93,14 @@ export class SignIn implements ClientIdHolders {
     const actor = actorOfSignIn(signedIn);
     const gateway = await this.#parts.gateways.find(client.id);
     if (gateway !== undefined && !this.#parts.permissions.mayActFor(actor, gateway)) throw takenId(client.id);
-    const owner = await stored.findSessionOwner(client.id);
-    const isForeign = owner !== undefined && owner !== user.key;
-    if (isForeign && !this.#givesWay(await this.#actorOfKey(owner), actor, gateway)) throw takenId(client.id);
+    const known = await this.#ownerFor(client, actor, gateway);
     const before = sessions.holderOf(client.id);
     // A connection takes over from an earlier one with its client id [MQTT-3.1.4-2]. Where it waited so long for its login that
     // its client has opened another meanwhile, that later one stays, and this one is refused.
     if (before !== undefined && before.actor.key === user.key && client.connectNumber < before.client.connectNumber)
       throw new Refusal('busy', 'A later connection has this client id.');
     // A session that was kept is taken up, though it ends with this connection.
-    if (!client.isFresh && owner === user.key) client.clean = false;
+    if (!client.isFresh && known === user.key) client.clean = false;
     const session = sessions.claim(client, signedIn, (holder) => !this.#givesWay(holder.actor, actor, gateway));
     if (session === undefined) throw takenId(client.id);
     session.connect = this.#factsOf(hello);
@@ -118,8 +118,12 @@ export class SignIn implements ClientIdHolders {
     // earlier one.
     before?.client.fail(new ClientFault(reasonCodes.sessionTakenOver, 'A later connection has this client id.'));
     await this.#parts.clientIds.takeOver(client.id, user.key);
-    if (owner !== undefined && (client.isFresh || isForeign)) await stored.endSession(client.id);
+    // Another process had it, and has let it go by now.
+    await stored.takeSession(client.id);
+    const owner = await this.#ownerFor(client, actor, gateway);
+    if (owner !== undefined && (client.isFresh || owner !== user.key)) await stored.endSession(client.id);
     session.isResumed = !client.isFresh && owner === user.key;
+    if (session.isResumed) sessions.keep(session);
     if (session.isResumed) session.replay = new SessionReplay();
     if (!client.clean) {
       const claim = () => stored.claimSession(client.id, user.key, client.v5?.keptS);
@@ -129,6 +133,14 @@ export class SignIn implements ClientIdHolders {
     if (client.conn.destroyed) leave();
     await this.#requireStillGood(session);
     this.#parts.presence.noteActivity(session, gateway);
+  }
+
+  /** Whose the stored session of the client id is. @throws Refusal `exists` where it is somebody's who need not give way. */
+  async #ownerFor({ id }: Client, actor: Actor, gateway: Gateway | undefined): Promise<UserKey | undefined> {
+    const owner = await this.#parts.stored.findSessionOwner(id);
+    const isForeign = owner !== undefined && owner !== actor.key;
+    if (isForeign && !this.#givesWay(await this.#actorOfKey(owner), actor, gateway)) throw takenId(id);
+    return owner;
   }
 
   /** The client of a session that is kept has gone. Of version 5 it may have wanted it to end with the connection. */
@@ -148,16 +160,24 @@ export class SignIn implements ClientIdHolders {
   }
 
   /**
-   * Closes the connection under a client id, where it gives way to a user who connects to another process.
+   * Closes the connection under a client id, where it gives way to a user who connects to another process, and lets go of its stored
+   * session.
    * @throws Refusal `exists` where it stays.
    */
   async letGo(clientId: string, user: UserKey): Promise<void> {
-    const holder = this.#parts.sessions.holderOf(clientId);
+    const { sessions, stored } = this.#parts;
     const asks = await this.#actorOfKey(user);
-    if (holder === undefined || asks === undefined) return;
+    if (asks === undefined) return;
     const gateway = await this.#parts.gateways.find(clientId);
-    if (holder.actor.key !== user && !this.#givesWay(holder.actor, asks, gateway)) throw takenId(clientId);
-    holder.client.fail(new ClientFault(reasonCodes.sessionTakenOver, 'A connection elsewhere has this client id.'));
+    const owner = stored.sessionOwner(clientId);
+    const isForeign = owner !== undefined && owner !== user;
+    if (isForeign && !this.#givesWay(await this.#actorOfKey(owner), asks, gateway)) throw takenId(clientId);
+    const holder = sessions.holderOf(clientId);
+    if (holder !== undefined) {
+      if (holder.actor.key !== user && !this.#givesWay(holder.actor, asks, gateway)) throw takenId(clientId);
+      holder.client.fail(new ClientFault(reasonCodes.sessionTakenOver, 'A connection elsewhere has this client id.'));
+    }
+    await stored.letGoSession(clientId);
   }
 
   /**

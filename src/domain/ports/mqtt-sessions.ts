@@ -96,8 +96,10 @@ export interface BrokerIdentity {
   readonly id: string;
   /** The connection that is signed in under a client id. */
   readonly connectionOf?: (clientId: string) => object | undefined;
-  /** Called when a stored session has ended, also by its age. */
+  /** Called when a stored session has ended, also by its age, or is one of another process from now on. */
   readonly onSessionEnded?: (clientId: string) => void;
+  /** Called when a stored session of another process has become one of this. */
+  readonly onSessionTaken?: (clientId: string) => void;
 }
 
 /** How much a user may store by MQTT; Infinity: no limit. */
@@ -206,6 +208,13 @@ export interface MqttSessions {
   claimSession(clientId: string, user: UserKey, expiryS?: number): Promise<void>;
   /** Removes everything that is stored of a session [MQTT-3.1.2-6]. */
   endSession(clientId: string): Promise<void>;
+  /** Lets the session of a client id go, where it is one of this process: when this resolves, another may take it. */
+  letGoSession(clientId: string): Promise<void>;
+  /**
+   * Makes the session of a client id one of this process, with all that waits for it, where another has let it go or is not there
+   * any more.
+   */
+  takeSession(clientId: string): Promise<void>;
   /** Removes all sessions and wills of a user, and the retained messages on topics that belong to the user alone. */
   forgetUser(user: UserKey, ownTopics: readonly { readonly from: string; readonly to: string }[]): Promise<void>;
   /** So many retained messages were removed in the commit of something else. */

@@ -202,10 +202,11 @@ suite('several servers on one database', { skip: withoutPostgres }, () => {
     await database.query('DELETE FROM node WHERE id = $1', [node?.id]);
     await assert.rejects(one.append([{ sensor, timestamp: 3, value: 3 }]), { code: 'storage' });
     await assert.rejects(one.engine.stores.settings.save('a', 'b'), { code: 'storage' });
-    await assert.rejects(one.engine.coordination.standing.makeSure(), { code: 'storage' });
-    await two.engine.coordination.standing.makeSure();
     await until(() => ended.length > 0);
     assert.match(String(ended[0]), /dead/);
+    await until(() => !one.engine.coordination.standing.isSure);
+    await assert.rejects(one.engine.coordination.standing.makeSure(), { code: 'storage' });
+    await two.engine.coordination.standing.makeSure();
     await until(async () => (await database.query("SELECT 1 FROM lease WHERE name = 'sealing' AND holder = $1", [node?.id])).length === 0); // biome-ignore format: short
     await until(async () => {
       await two.engine.seal();

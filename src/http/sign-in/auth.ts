@@ -130,8 +130,7 @@ export class Authentication {
     if (header === undefined) {
       request.actor = this.guestOf(request.raw.socket, forwardedForOf(request));
       // First of all: refused callers must not learn which records exist.
-      if (!isOpen(request)) this.#permissions.requireGuestAllowed(request.actor);
-      done();
+      done(isOpen(request) ? undefined : this.#refusalOfGuest(request.actor));
       return;
     }
     const known = this.peek(request.raw.socket, header);
@@ -141,6 +140,15 @@ export class Authentication {
       return;
     }
     this.#authenticate(request, header).then(() => done(), done);
+  }
+
+  #refusalOfGuest(actor: Actor): Error | undefined {
+    try {
+      this.#permissions.requireGuestAllowed(actor);
+      return undefined;
+    } catch (error) {
+      return error as Error;
+    }
   }
 
   /** @throws Refusal `unauthenticated` for an invalid token or key. */

@@ -63,12 +63,15 @@ export class SharedSubscriptions {
 
   /** Takes up the members whose sessions were stored. Of guests it is not known any more who shares a group with whom. */
   start(): void {
+    for (const clientId of this.#parts.stored.sessionIds()) this.taken(clientId);
+  }
+
+  /** A stored session of a client has become one of this process. */
+  taken(clientId: string): void {
     const { stored, guest } = this.#parts;
-    for (const clientId of stored.sessionIds()) {
-      const facts = stored.findSession(clientId);
-      if (facts?.user === undefined || facts.user === guest.key) continue;
-      for (const text of facts.filters.keys()) this.#join({ clientId, user: facts.user, text, owner: `${facts.user}` });
-    }
+    const facts = stored.findSession(clientId);
+    if (facts?.user === undefined || facts.user === guest.key) return;
+    for (const text of facts.filters.keys()) this.#join({ clientId, user: facts.user, text, owner: `${facts.user}` });
   }
 
   /** The stored session of a client has ended: it is a member no more, unless it is connected. */

@@ -45,7 +45,10 @@ suite('the section of a row that says how its datapoints were pushed', () => {
       assert.throws(() => decode(section.subarray(0, end)), CorruptChunk, `the first ${end} bytes`);
     assert.throws(() => decode(encodePushes(pushed.slice(1))), CorruptChunk);
     assert.throws(() => decode(encodePushes([...pushed, ...pushed])), CorruptChunk);
-    assert.throws(() => decode(encodePushes([{ ...of, count: 2 ** 52, original: undefined, many: false }])), CorruptChunk);
+    assert.throws(
+      () => decode(encodePushes([{ ...of, count: 2 ** 52, original: undefined, many: false }])),
+      CorruptChunk,
+    );
   });
 
   test('is refused where a number in it goes on and on, or is no quality of service', () => {

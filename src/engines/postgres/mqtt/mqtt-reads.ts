@@ -103,11 +103,12 @@ export class PostgresMqttReads implements MqttReads {
     return row && { ...unpacked(row), clientId, brokerId, isRetain: row.retain === 1 };
   }
 
-  /** Those of other nodes' brokers are left out: who serves such a node next publishes them. */
+  /** Those of brokers that are served are left out. Of several servers the one with the first node sees the others'. */
   wills(): Promise<readonly Pick<WillRow, 'clientId' | 'brokerId'>[]> {
     return this.#database.query(
       `SELECT client_id AS "clientId", broker_id AS "brokerId" FROM mqtt_will
-        WHERE broker_id NOT IN (SELECT broker_id FROM mqtt_node WHERE node <> $1)`,
+        WHERE broker_id NOT IN (SELECT broker_id FROM mqtt_node WHERE node <> $1 AND ${isServed})
+          AND NOT EXISTS (SELECT 1 FROM mqtt_node WHERE node < $1 AND ${isServed})`,
       [this.#node],
     );
   }
@@ -208,6 +209,8 @@ export class PostgresMqttReads implements MqttReads {
     return page;
   }
 }
+
+const isServed = 'EXISTS (SELECT 1 FROM node WHERE node.id = mqtt_node.holder)';
 
 interface QueueRow extends PacketRow {
   readonly message: number;

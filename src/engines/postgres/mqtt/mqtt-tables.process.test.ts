@@ -6,10 +6,11 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { setLimits } from '../../../../test/support/limits.ts';
 import { createDatabase, dropDatabase, withoutPostgres } from '../../../../test/support/postgres.ts';
 import { until } from '../../../../test/support/until.ts';
 import { MqttPersistence } from '../../shared/mqtt/mqtt-persistence.ts';
-import { client, isRefusal, message, payloads } from '../../shared/mqtt/mqtt-runs.suite.ts';
+import { client, isRefusal, message, payloads, read } from '../../shared/mqtt/mqtt-runs.suite.ts';
 import { PostgresDatabase } from '../database/postgres-database.ts';
 import { PostgresMqttTables } from './mqtt-tables.ts';
 
@@ -23,9 +24,9 @@ async function makeDatabase(t: TestContext): Promise<PostgresDatabase> {
   return database;
 }
 
-async function open(database: PostgresDatabase, run: string): Promise<MqttPersistence> {
+async function open(database: PostgresDatabase, run: string, holder?: string): Promise<MqttPersistence> {
   const persistence = new MqttPersistence({
-    tables: new PostgresMqttTables({ database }),
+    tables: new PostgresMqttTables({ database, ...(holder !== undefined && { holder }) }),
     matchesForm: () => true,
   });
   await persistence.setup({ id: run });
@@ -66,6 +67,8 @@ async function cuttableUrl(t: TestContext, url: string): Promise<{ readonly url:
 }
 
 suite('tables of MQTT on PostgreSQL', { skip: withoutPostgres }, () => {
+  setLimits({ sessionsTakenEveryMs: 50 });
+
   test('while the connection breaks again and again, what was acknowledged is stored once, and what was refused is not', async (t) => {
     const database = await makeDatabase(t);
     const persistence = await open(database, 'run');
@@ -148,6 +151,65 @@ suite('tables of MQTT on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.deepEqual(await payloads(next.outgoingStream(client)), ['m1', 'm4']);
     assert.deepEqual(await payloads(next.createRetainedStream('#')), []);
     await Promise.all([former.destroy(), next.destroy()]);
+  });
+
+  test('a session that one lets go another takes with all that waits for it, and that of one that lives it does not', async (t) => {
+    const database = await makeDatabase(t);
+    await database.query("INSERT INTO node (id) VALUES ('a'), ('b')");
+    const [a, b] = [await open(database, 'run-a', 'a'), await open(database, 'run-b', 'b')];
+    for (const number of [1, 2, 3, 4, 5]) await b.outgoingEnqueue({ clientId: 'of-b' }, message(number));
+    await a.addSubscriptions(client, [{ topic: 'x/#', qos: 1, nl: true }]);
+    for (const number of [1, 2, 3])
+      await a.outgoingEnqueueCombi([{ clientId: 'c1' }, { clientId: 'c2' }], message(number));
+    const [first] = await read(a.outgoingStream(client));
+    await a.outgoingUpdate(client, { ...first, messageId: 7 });
+    await a.incomingStorePacket(client, { topic: 'in', payload: 'qos 2', qos: 2, messageId: 9 });
+    const factsOf = (persistence: MqttPersistence) => {
+      const facts = persistence.findSession('c1');
+      return { ...facts, filters: Array.from(facts?.filters ?? [], ([filter, { qos, nl }]) => [filter, qos, nl]) };
+    };
+    const facts = factsOf(a);
+    assert.deepEqual([facts.waitingMessages, facts.filters], [3, [['x/#', 1, true]]]);
+    await b.takeSession('c1');
+    assert.equal(b.findSession('c1'), undefined);
+    await a.letGoSession('c1');
+    assert.equal(a.findSession('c1'), undefined);
+    await b.takeSession('c1');
+    assert.deepEqual(factsOf(b), facts);
+    await b.outgoingEnqueue({ clientId: 'c1' }, message(4));
+    const waiting = await read(b.outgoingStream(client));
+    assert.deepEqual(
+      waiting.map(({ payload, messageId }) => [String(payload), messageId]),
+      [['m1', 7], ['m2', undefined], ['m3', undefined], ['m4', undefined]], // biome-ignore format: short
+    );
+    assert.equal(String((await b.incomingGetPacket(client, { messageId: 9 })).payload), 'qos 2');
+    await b.outgoingClearMessageId(client, { messageId: 7 });
+    assert.deepEqual(await payloads(b.outgoingStream(client)), ['m2', 'm3', 'm4']);
+    // What others wait for stays where it is, and can be taken back.
+    assert.deepEqual(await payloads(a.outgoingStream({ id: 'c2' })), ['m1', 'm2', 'm3']);
+    assert.deepEqual(await payloads(b.outgoingStream({ id: 'of-b' })), ['m1', 'm2', 'm3', 'm4', 'm5']);
+    await b.letGoSession('c1');
+    await a.takeSession('c1');
+    assert.deepEqual(await payloads(a.outgoingStream(client)), ['m2', 'm3', 'm4']);
+    await a.endSession('c1');
+    await a.endSession('c2');
+    await b.endSession('of-b');
+    for (const table of ['mqtt_session', 'mqtt_queue', 'mqtt_message', 'mqtt_incoming', 'mqtt_subscription'])
+      assert.deepEqual(await database.query(`SELECT * FROM ${table}`), [], table);
+    await Promise.all([a.destroy(), b.destroy()]);
+  });
+
+  test('sessions of one that is gone are taken over, and it stores nothing for them any more', async (t) => {
+    const database = await makeDatabase(t);
+    await database.query("INSERT INTO node (id) VALUES ('a'), ('b')");
+    const [a, b] = [await open(database, 'run-a', 'a'), await open(database, 'run-b', 'b')];
+    for (const clientId of ['c1', 'c2']) await a.outgoingEnqueue({ clientId }, message(1));
+    await database.query("DELETE FROM node WHERE id = 'a'");
+    await until(() => b.findSession('c2') !== undefined && b.findSession('c1') !== undefined);
+    await assert.rejects(a.outgoingEnqueue({ clientId: 'c1' }, message(2)), isRefusal('storage'));
+    await b.outgoingEnqueue({ clientId: 'c1' }, message(3));
+    assert.deepEqual(await payloads(b.outgoingStream(client)), ['m1', 'm3']);
+    await Promise.all([a.destroy(), b.destroy()]);
   });
 
   test('what PostgreSQL cannot store is refused alone', async (t) => {

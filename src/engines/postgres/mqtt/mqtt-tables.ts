@@ -11,6 +11,7 @@ import type { OwnConnection, PostgresDatabase, QueryRows } from '../database/pos
 import { PostgresMqttReads } from './mqtt-reads.ts';
 import { loadSessions } from './mqtt-session-loading.ts';
 import { type PlannedUnit, planUnit } from './mqtt-statements.ts';
+import { PostgresSessionHandover } from './session-handover.ts';
 
 /** A commit whose answer has not come. */
 interface Unsettled extends PromiseWithResolvers<boolean> {
@@ -31,6 +32,7 @@ export class PostgresMqttTables implements MqttTables {
   readonly #holder: string | undefined;
   #node = 0;
   readonly reads: PostgresMqttReads;
+  readonly handover: PostgresSessionHandover;
   #connection: OwnConnection | undefined;
   #epoch = 0;
   #unit = 0;
@@ -42,6 +44,7 @@ export class PostgresMqttTables implements MqttTables {
     this.#log = log;
     this.#holder = holder;
     this.reads = new PostgresMqttReads(database, this.#node);
+    this.handover = new PostgresSessionHandover({ database, own: () => ({ node: this.#node, epoch: this.#epoch }) });
   }
 
   /** One transaction at a time; without a connection any number, because they are refused at once. */
@@ -201,7 +204,7 @@ async function rollBack(connection: OwnConnection): Promise<void> {
 const planning = 'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off';
 
 const severalServers =
-  'another server serves MQTT on these data: sessions belong to one server each, and messages from client to client do not reach clients of another one yet';
+  'another server serves MQTT on these data: messages from client to client do not reach clients of another one yet';
 
 interface TakenNode {
   readonly node: number;

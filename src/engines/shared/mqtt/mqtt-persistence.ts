@@ -29,6 +29,7 @@ import { MqttWrites } from './mqtt-writes.ts';
 import { MqttExpiry } from './sessions/mqtt-expiry.ts';
 import { MqttIncoming } from './sessions/mqtt-incoming.ts';
 import { MqttOutgoing } from './sessions/mqtt-outgoing.ts';
+import { SessionAdoption } from './sessions/session-adoption.ts';
 import { type SessionRules, StoredSessions } from './sessions/stored-sessions.ts';
 
 export interface MqttPersistenceOptions {
@@ -58,6 +59,7 @@ export class MqttPersistence implements MqttSessions {
   readonly #wills: MqttWills;
   readonly #retained: MqttRetained;
   readonly #expiry: MqttExpiry;
+  readonly #adoption: SessionAdoption | undefined;
   readonly #clocks: AgeClocks;
   readonly #log: Log | undefined;
   readonly #expiryMsOf: SessionRules['expiryMsOf'];
@@ -83,6 +85,8 @@ export class MqttPersistence implements MqttSessions {
     this.#wills = new MqttWills(parts);
     this.#retained = new MqttRetained(parts);
     this.#expiry = new MqttExpiry({ sessions: this.#sessions, clock: clocks, log });
+    const { handover } = tables;
+    this.#adoption = handover && new SessionAdoption({ handover, take: (clientId) => this.takeSession(clientId), log });
   }
 
   /** Number of messages not kept because a session or the retained messages were full. */
@@ -172,6 +176,29 @@ export class MqttPersistence implements MqttSessions {
     return this.#sessions.end(clientId);
   }
 
+  async letGoSession(clientId: string): Promise<void> {
+    const { handover } = this.#tables;
+    if (handover !== undefined) await this.#sessions.letGo(clientId, handover);
+  }
+
+  async takeSession(clientId: string): Promise<void> {
+    const { handover } = this.#tables;
+    if (handover === undefined) return;
+    await this.#sessions.take(clientId, async () => {
+      let last = 0;
+      const taken = await handover.take(clientId, (count) => {
+        const before = this.#outgoing.reserve(count);
+        last = before + count;
+        return before;
+      });
+      if (taken === undefined) return undefined;
+      // Messages with smaller numbers may be on their way to the disk.
+      await this.#writes.finish([]);
+      this.#outgoing.committed(last);
+      return taken;
+    });
+  }
+
   /** Removes all sessions and wills of a user, and retained messages on topics that belong to the user alone. */
   async forgetUser(user: UserKey, ownTopics: readonly { readonly from: string; readonly to: string }[]): Promise<void> {
     await Promise.all([
@@ -223,6 +250,7 @@ export class MqttPersistence implements MqttSessions {
   async setup(broker: BrokerIdentity): Promise<void> {
     await this.#tables.start(broker.id);
     if (broker.onSessionEnded !== undefined) this.#sessions.onEnded = broker.onSessionEnded;
+    if (broker.onSessionTaken !== undefined) this.#sessions.onTaken = broker.onSessionTaken;
     const loaded = await this.#sessions.load(
       this.#tables,
       broker.connectionOf ?? (() => undefined),
@@ -236,6 +264,7 @@ export class MqttPersistence implements MqttSessions {
     await this.#wills.start(broker);
     await this.#retained.start();
     this.#expiry.start();
+    this.#adoption?.start();
   }
 
   /** Stops long reads and cleaning; resolves when no write is pending. */
@@ -243,6 +272,7 @@ export class MqttPersistence implements MqttSessions {
     this.#writes.closed = true;
     this.#sessions.close();
     await this.#expiry.close();
+    await this.#adoption?.close();
     this.#usage.onChange = () => {};
     clearTimeout(this.#usageTimer);
     await this.#writeUsage();

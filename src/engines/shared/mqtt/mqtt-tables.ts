@@ -182,8 +182,42 @@ export interface LoadingParts {
   readonly clearQueue: (key: number) => void;
 }
 
+/** A session that another process had, as it is stored. */
+export interface TakenSession {
+  readonly key: number;
+  readonly clientId: string;
+  readonly user: UserKey | undefined;
+  readonly awayMs: number | undefined;
+  readonly expiryS: number | undefined;
+  readonly filters: readonly { readonly filter: string; readonly options: SubscriptionOptions }[];
+  readonly queued: number;
+  readonly queuedBytes: number;
+  readonly sent: readonly {
+    readonly packetId: number;
+    readonly message: number;
+    readonly bytes: number;
+    readonly isReleased: boolean;
+  }[];
+  readonly incoming: readonly { readonly packetId: number; readonly bytes: number }[];
+}
+
+/** How sessions pass from one process to another. */
+export interface SessionHandover {
+  /** Client ids of sessions that no process has, `limits.sessionsTakenAtOnce` at most. */
+  ownerless(): Promise<readonly string[]>;
+  /** From now on the session is one of no process. Called when all changes of it are stored. */
+  letGo(clientId: string): Promise<void>;
+  /**
+   * Takes a session that no other process has. Its queue is numbered behind the number that `reserve` returns for so many
+   * messages; it may be called again. Undefined where there is no such session.
+   */
+  take(clientId: string, reserve: (count: number) => number): Promise<TakenSession | undefined>;
+}
+
 export interface MqttTables {
   readonly reads: MqttReads;
+  /** Left out by an engine of one process. */
+  readonly handover?: SessionHandover;
   /** Units under way at once, so that the engine never waits for the next. */
   readonly unitsAtOnce: number;
   /** Called before anything is read or written. */

@@ -50,6 +50,18 @@ export class MqttOutgoing {
     this.#committedMessage = this.#lastMessage;
   }
 
+  /** Keeps numbers for messages of a session that is taken over. @returns the number before the first of them. */
+  reserve(count: number): number {
+    const before = this.#lastMessage;
+    this.#lastMessage += count;
+    return before;
+  }
+
+  /** Messages up to a number are stored. */
+  committed(message: number): void {
+    this.#committedMessage = Math.max(this.#committedMessage, message);
+  }
+
   /** Keeps a message for the recipients; resolves when it is stored for all of them that are not full. */
   enqueue(recipients: readonly QueueRecipient[], packet: StoredPacket, way: 'routed' | 'direct'): Promise<void> {
     const qosOf = new Map<StoredSession, number>();
@@ -262,6 +274,8 @@ export class MqttOutgoing {
     const message = this.#keyOf(packet);
     if (message === undefined) return;
     await nextTurn();
+    // Another process may have it by now, which has numbered its queue anew.
+    if (session.ended) return;
     const [gone = 0] = await this.#writes.finish([{ kind: 'dropped', session: session.key, message }]);
     this.#releaseCapacity(session, gone, messageCost(packet));
   }

@@ -12,7 +12,14 @@ import type {
   SubscriptionOptions,
 } from '../../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
-import { clearRowsMax, type LoadedSessions, type MqttChange, type MqttTables } from '../mqtt-tables.ts';
+import {
+  clearRowsMax,
+  type LoadedSessions,
+  type MqttChange,
+  type MqttTables,
+  type SessionHandover,
+  type TakenSession,
+} from '../mqtt-tables.ts';
 import type { MqttUsage } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
 import { inFlightBytesOf, isSame, optionsOf, StoredSession } from './mqtt-session.ts';
@@ -38,8 +45,13 @@ export class StoredSessions {
   readonly subscriptions: MqttSubscriptions;
   /** Connections whose session was ended while they were open: packets they still send must not create it again. */
   readonly #ended = new WeakSet<object>();
-  /** Called when a session has ended. */
+  /** By client id: sessions that are being let go, and that are being taken. Bounded by the connections that begin. */
+  readonly #leaving = new Set<string>();
+  readonly #coming = new Map<string, Promise<void>>();
+  /** Called when a session has ended, or is one of another process. */
   onEnded: (clientId: string) => void = () => {};
+  /** Called when a session has come from another process. */
+  onTaken: (clientId: string) => void = () => {};
   #connectionOf: ConnectionOf = () => undefined;
   #lastKey = 0;
   #closed = false;
@@ -242,6 +254,52 @@ export class StoredSessions {
       if (!this.#byClient.has(clientId)) this.#adopt(session);
       throw error;
     }
+  }
+
+  /** Lets a session go to another process. Tried again where it fails. */
+  async letGo(clientId: string, handover: SessionHandover): Promise<void> {
+    const connection = this.#connectionOf(clientId);
+    if (connection !== undefined) this.#ended.add(connection);
+    const session = this.#byClient.get(clientId);
+    if (session !== undefined) {
+      this.#leaving.add(clientId);
+      this.#drop(session);
+      this.onEnded(clientId);
+    }
+    if (!this.#leaving.has(clientId)) return;
+    // Behind all that was to be stored of it.
+    await this.#writes.finish([]);
+    await handover.letGo(clientId);
+    this.#leaving.delete(clientId);
+  }
+
+  /** Takes a session that no other process has; nothing where this one has it. */
+  take(clientId: string, take: () => Promise<TakenSession | undefined>): Promise<void> {
+    if (this.#byClient.has(clientId)) return Promise.resolve();
+    const known = this.#coming.get(clientId);
+    if (known !== undefined) return known;
+    const coming = this.#take(take).finally(() => this.#coming.delete(clientId));
+    this.#coming.set(clientId, coming);
+    return coming;
+  }
+
+  async #take(take: () => Promise<TakenSession | undefined>): Promise<void> {
+    const taken = await take();
+    if (taken === undefined) return;
+    const { key, clientId, user, awayMs, expiryS, filters, queued, queuedBytes, sent, incoming } = taken;
+    this.#leaving.delete(clientId);
+    const session = new StoredSession(key, clientId, { user, awayMs, expiryS, stored: true });
+    this.#index(session);
+    this.#usage.countSession(user, clientId);
+    for (const { filter, options } of filters)
+      if (this.#usage.countFilter(user, filter)) this.subscriptions.put(session, filter, options);
+    session.queued = queued;
+    session.queuedBytes = queuedBytes;
+    for (const { packetId, isReleased, ...rest } of sent)
+      session.putSent(packetId, { ...rest, ...(isReleased && { released: Promise.resolve() }) });
+    for (const { packetId, bytes } of incoming) session.putIncoming(packetId, { stored: Promise.resolve(), bytes });
+    this.#usage.countBytes(user, inFlightBytesOf(session));
+    this.onTaken(clientId);
   }
 
   /** Ends all sessions of a user. */

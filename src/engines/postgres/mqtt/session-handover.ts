@@ -1,0 +1,160 @@
+// Sessions that pass from one node to another: one that its server has let go, because its client connects elsewhere, and those whose
+// server is not there any more. A session keeps its key; its queue is numbered anew, behind what its new node has numbered.
+import { limits } from '../../../config/limits.ts';
+import { parseOptions, type SessionHandover, type TakenSession } from '../../shared/mqtt/mqtt-tables.ts';
+import { messageCostSql } from '../../shared/mqtt/mqtt-usage.ts';
+import { storageRefusal } from '../../shared/write-failure.ts';
+import { writeRefusalOf } from '../database/database-error.ts';
+import type { Connection, PostgresDatabase } from '../database/postgres-database.ts';
+
+/** The node of a session that its server has let go. */
+const nobody = -1;
+
+/** The node that this server has, with its epoch. */
+export interface OwnNode {
+  readonly node: number;
+  readonly epoch: number;
+}
+
+export class PostgresSessionHandover implements SessionHandover {
+  readonly #database: PostgresDatabase;
+  readonly #own: () => OwnNode;
+
+  constructor(parts: { readonly database: PostgresDatabase; readonly own: () => OwnNode }) {
+    this.#database = parts.database;
+    this.#own = parts.own;
+  }
+
+  async ownerless(): Promise<readonly string[]> {
+    const rows = await this.#database.query<{ id: string }>(ownerlessSql, [this.#own().node]);
+    return rows.map(({ id }) => id);
+  }
+
+  async letGo(clientId: string): Promise<void> {
+    await this.#transact(async (connection) => {
+      await this.#assertServed(connection);
+      const sql = `UPDATE mqtt_session SET node = ${nobody} WHERE client_id = $1 AND node = $2`;
+      await connection.query(sql, [clientId, this.#own().node]);
+    });
+  }
+
+  async take(clientId: string, reserve: (count: number) => number): Promise<TakenSession | undefined> {
+    // Most clients that connect have none.
+    const [found] = await this.#database.query(foundSql, [clientId]);
+    if (found === undefined) return undefined;
+    const key = await this.#transact((connection) => this.#take(connection, clientId, reserve));
+    return key === undefined ? undefined : this.#read(key);
+  }
+
+  /** @returns its key; undefined where there is none, or a server has it that lives. */
+  async #take(
+    connection: Connection,
+    clientId: string,
+    reserve: (count: number) => number,
+  ): Promise<number | undefined> {
+    const { node } = this.#own();
+    const { rows } = await connection.query<{ key: number; node: number }>(foundSql, [clientId]);
+    const [found] = rows;
+    if (found === undefined) return undefined;
+    await this.#assertServed(connection);
+    // Its server may be stopped, and go on later: with the epoch it can store nothing any more.
+    if (found.node !== node && found.node !== nobody) {
+      const { count } = await connection.query(freeNodeSql, [found.node]);
+      if (count === 0) return undefined;
+    }
+    const here = 'SELECT 1 FROM mqtt_session WHERE key = $1 AND node = $2 FOR UPDATE';
+    if ((await connection.query(here, [found.key, found.node])).count === 0) return undefined;
+    const { rows: queue } = await connection.query<{ n: number }>(
+      'SELECT count(*) AS n FROM mqtt_queue WHERE session = $1',
+      [found.key],
+    );
+    const before = reserve(queue[0]?.n ?? 0);
+    await connection.query(moveQueueSql, [found.key, node, before]);
+    await connection.query('UPDATE mqtt_session SET node = $2 WHERE key = $1', [found.key, node]);
+    return found.key;
+  }
+
+  async #read(key: number): Promise<TakenSession> {
+    const query = <Row>(sql: string) => this.#database.query<Row>(sql, [key]);
+    const [session] = await query<SessionRow>(
+      'SELECT client_id AS "clientId", "user", away, expiry FROM mqtt_session WHERE key = $1',
+    );
+    if (session === undefined) throw storageRefusal(new Error('The session has ended.'));
+    const filters = await query<FilterRow>('SELECT filter, qos, options FROM mqtt_subscription WHERE session = $1');
+    const [queue] = await query<{ rows: number; bytes: number | null }>(
+      'SELECT count(*) AS rows, CAST(sum(bytes) AS bigint) AS bytes FROM mqtt_queue WHERE session = $1',
+    );
+    const sent = await query<SentRow>(
+      'SELECT message, packet_id AS "packetId", released, bytes FROM mqtt_queue WHERE session = $1 AND packet_id IS NOT NULL',
+    );
+    const incoming = await query<{ packetId: number; bytes: number }>(
+      `SELECT packet_id AS "packetId", ${messageCostSql} AS bytes FROM mqtt_incoming WHERE session = $1`,
+    );
+    const { clientId, user, away, expiry } = session;
+    return {
+      ...{ key, clientId, user: user ?? undefined, awayMs: away ?? undefined, expiryS: expiry ?? undefined },
+      ...{ queued: queue?.rows ?? 0, queuedBytes: queue?.bytes ?? 0, incoming },
+      filters: filters.map(({ filter, qos, options }) => ({ filter, options: { ...parseOptions(options), qos } })),
+      sent: sent.map(({ released, ...rest }) => ({ ...rest, isReleased: released === 1 })),
+    };
+  }
+
+  /** @throws Refusal `storage` where another process has the node of this one. Until the transaction ends none takes it. */
+  async #assertServed(connection: Connection): Promise<void> {
+    const { node, epoch } = this.#own();
+    const served = 'SELECT 1 FROM mqtt_node WHERE node = $1 AND epoch = $2 FOR SHARE';
+    if ((await connection.query(served, [node, epoch])).count === 0)
+      throw storageRefusal(new Error('Another process has taken the MQTT sessions of this one over.'));
+  }
+
+  async #transact<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    try {
+      return await this.#database.transaction(work);
+    } catch (error) {
+      throw writeRefusalOf(error);
+    }
+  }
+}
+
+interface SessionRow {
+  readonly clientId: string;
+  readonly user: number | null;
+  readonly away: number | null;
+  readonly expiry: number | null;
+}
+
+interface FilterRow {
+  readonly filter: string;
+  readonly qos: number;
+  readonly options: string | null;
+}
+
+interface SentRow {
+  readonly message: number;
+  readonly packetId: number;
+  readonly released: number;
+  readonly bytes: number;
+}
+
+const foundSql = 'SELECT key, node FROM mqtt_session WHERE client_id = $1';
+
+const isServed = 'EXISTS (SELECT 1 FROM node WHERE node.id = mqtt_node.holder)';
+
+const ownerlessSql = `SELECT client_id AS id FROM mqtt_session WHERE node <> $1 AND NOT EXISTS (
+    SELECT 1 FROM mqtt_node WHERE mqtt_node.node = mqtt_session.node AND ${isServed})
+  ORDER BY key LIMIT ${limits.sessionsTakenAtOnce}`;
+
+/** Waits for a commit of its server that is under way. */
+const freeNodeSql = `UPDATE mqtt_node SET epoch = epoch + 1, holder = NULL WHERE node = $1 AND NOT ${isServed}`;
+
+/** Those of the old node go with their rows; messages for which others wait there stay. */
+const moveQueueSql = `WITH moved AS (
+    DELETE FROM mqtt_queue WHERE session = $1 RETURNING node, message, qos, packet_id, released, bytes),
+  numbered AS (
+    SELECT *, CAST($3 AS bigint) + row_number() OVER (ORDER BY message) AS id FROM moved),
+  messages AS (
+    INSERT INTO mqtt_message (node, id, topic, payload, rest)
+      SELECT CAST($2 AS bigint), numbered.id, topic, payload, rest FROM numbered
+      JOIN mqtt_message AS old ON old.node = numbered.node AND old.id = numbered.message)
+  INSERT INTO mqtt_queue (session, message, node, qos, packet_id, released, bytes)
+    SELECT CAST($1 AS bigint), id, CAST($2 AS bigint), qos, packet_id, released, bytes FROM numbered`;
