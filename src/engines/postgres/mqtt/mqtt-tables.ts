@@ -62,7 +62,11 @@ export class PostgresMqttTables implements MqttTables {
       this.reads.serve(node);
       this.#epoch = epoch;
       this.#unit = 0;
-      if (node > 0) this.#log?.warn({ sessions: node }, severalServers);
+      if (node > 0)
+        this.#log?.warn(
+          { sessions: node },
+          'another server serves MQTT on these data: messages from client to client do not reach clients of another one yet',
+        );
       await connection.query(forgetUsage, [this.#node]);
     } catch (error) {
       await connection.close();
@@ -202,9 +206,6 @@ async function rollBack(connection: OwnConnection): Promise<void> {
 
 /** All statements find rows by their keys; a plan made while a table was small must not read all of it later. */
 const planning = 'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off';
-
-const severalServers =
-  'another server serves MQTT on these data: messages from client to client do not reach clients of another one yet';
 
 interface TakenNode {
   readonly node: number;
