@@ -1,7 +1,6 @@
 // Two servers, each a process, on one PostgreSQL database: what one takes the other has, in one order and once; what becomes of one that
 // is killed, or stopped for so long that the other declares it dead.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'mqtt';
@@ -171,7 +170,7 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
       });
       const heard: string[] = [];
       client.on('message', (_, payload) => void heard.push(String(payload)));
-      await once(client, 'connect');
+      await new Promise<void>((resolve) => client.once('connect', () => resolve()));
       return { client, heard };
     };
     const say = async (server: Dundun, value: number) => {
