@@ -13,6 +13,8 @@ export const tour: readonly Picture[] = [
   { name: 'sign-in', scene: 'sign-in', screen: 'desktop-light', house: 'nothing' },
   { name: 'first-run', scene: 'first-run', screen: 'desktop-light', house: 'nothing' },
   { name: 'now', scene: 'now', screen: 'desktop-light' },
+  { name: 'now-alarms', scene: 'now', screen: 'desktop-light', house: 'alarms' },
+  { name: 'now-phone', scene: 'now', screen: 'phone-dark', house: 'alarms' },
   { name: 'devices', scene: 'devices', screen: 'desktop-light' },
   { name: 'devices-phone', scene: 'devices', screen: 'phone-light' },
   { name: 'device', scene: 'device', screen: 'desktop-light' },

@@ -30,28 +30,43 @@ export async function moveData({ folder, to, onStep }: MoveOptions): Promise<{
 }> {
   if (!isPostgres(to))
     throw new Refusal('malformed', 'Name the database as postgres://user:password@host:5432/database.');
-  const beside = openBeside(folder);
   const database = new PostgresDatabase(to);
   try {
-    await migrate(to);
     const target = new DatabaseTarget(database);
-    await target.begin(folder);
-    const copied = await copyChunks(beside.source, target, onStep);
-    beside.close();
-    if (isInUse(folder)) return { copied, moved: undefined };
-    const engine = await openEmbeddedEngine(folder);
-    try {
-      onStep('compressing the last datapoints');
-      await engine.seal();
-      const sealed = openSealed(folder, () => engine.commitLog.newestReceivedMs());
-      const moved = await finishMove(sealed.source, target, onStep);
-      sealed.close();
-      noteMoved(folder);
-      return { copied, moved };
-    } finally {
-      await engine.close();
-    }
+    const copied = await copyBeside({ folder, to, onStep }, target);
+    const moved = isInUse(folder) ? undefined : await moveRest({ folder, to, onStep }, target);
+    return { copied, moved };
   } finally {
     await database.close();
+  }
+}
+
+async function copyBeside({ folder, to, onStep }: MoveOptions, target: DatabaseTarget): Promise<number> {
+  const { source, close } = openBeside(folder);
+  try {
+    await migrate(to);
+    await target.begin(folder);
+    return await copyChunks(source, target, onStep);
+  } finally {
+    close();
+  }
+}
+
+/** The engine keeps servers off the folder. */
+async function moveRest({ folder, onStep }: MoveOptions, target: DatabaseTarget): Promise<MoveResult> {
+  const engine = await openEmbeddedEngine(folder);
+  try {
+    onStep('compressing the last datapoints');
+    await engine.seal();
+    const { source, close } = openSealed(folder, () => engine.commitLog.newestReceivedMs());
+    try {
+      const moved = await finishMove(source, target, onStep);
+      noteMoved(folder);
+      return moved;
+    } finally {
+      close();
+    }
+  } finally {
+    await engine.close();
   }
 }

@@ -160,7 +160,8 @@ describe('in a browser, among many', { skip }, () => {
         await page.getByRole('group', { name: 'Filters' }).getByText('Silent for a day', { exact: true }).click();
         await page.waitForURL(/silent=true/);
         await rows.filter({ hasText: 'Well 1' }).first().waitFor({ state: 'detached' });
-        assert.equal(await rows.filter({ hasText: /pump house/ }).count(), 1);
+        await rows.filter({ hasText: /pump house/ }).waitFor();
+        assert.equal(await rows.count(), 1);
         await page.getByRole('radiogroup').getByText('Map', { exact: true }).click();
         await page.locator('.leaflet-marker-icon[title="Old pump house: silent"]').waitFor();
         assert.equal(await page.locator('.leaflet-marker-icon[tabindex]').count(), 1);

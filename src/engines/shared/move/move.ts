@@ -40,43 +40,42 @@ export async function finishMove(source: MoveSource, target: MoveTarget, onStep:
 async function alignChunks(source: MoveSource, target: MoveTarget, onStep: OnProgress): Promise<void> {
   const [theirs, ours] = [new Steps(marksOf(source)), new Steps(marksOf(target))];
   let [from, to] = [await theirs.next(), await ours.next()];
-  let missing: number[] = [];
-  const gone: ChunkMark[] = [];
-  const settle = async (least: number) => {
-    if (gone.length >= least && gone.length > 0) await target.removeChunks(gone.splice(0));
-    if (missing.length < least || missing.length === 0) return;
-    // What is there in another form goes first.
-    if (gone.length > 0) await target.removeChunks(gone.splice(0));
-    for (const ids of stepsOf(missing)) {
-      for (let left = ids; left.length > 0; ) {
-        const chunks = await source.chunksOf(left);
-        if (chunks.length === 0) throw new Refusal('storage', 'Chunks of the source are gone while they are moved.');
-        await target.addChunks(chunks);
-        left = left.slice(chunks.length);
-      }
-    }
-    missing = [];
+  let wanted: number[] = [];
+  let unwanted: ChunkMark[] = [];
+  // What is there in another form goes before it comes anew.
+  const settle = async () => {
+    onStep('comparing what was copied');
+    if (unwanted.length > 0) await target.removeChunks(unwanted);
+    await copyMissing(source, target, wanted);
+    [wanted, unwanted] = [[], []];
   };
-  for (let compared = 0; from !== undefined || to !== undefined; compared++) {
-    const [fromId, toId] = [from?.id ?? Number.POSITIVE_INFINITY, to?.id ?? Number.POSITIVE_INFINITY];
-    if (from !== undefined && fromId <= toId && !(to !== undefined && fromId === toId && isSame(from, to)))
-      missing.push(from.id);
-    if (to !== undefined && toId <= fromId && !(from !== undefined && fromId === toId && isSame(from, to)))
-      gone.push(to);
-    if (fromId <= toId) from = await theirs.next();
-    if (toId <= fromId) to = await ours.next();
-    await settle(marksAtOnce);
-    if (compared % marksAtOnce === 0) onStep('comparing what was copied');
+  while (from !== undefined || to !== undefined) {
+    const isOfSource = from !== undefined && (to === undefined || from.id <= to.id);
+    const isOfTarget = to !== undefined && (from === undefined || to.id <= from.id);
+    if (!(isOfSource && isOfTarget && isSame(from as ChunkMark, to as ChunkMark))) {
+      if (isOfSource) wanted.push((from as ChunkMark).id);
+      if (isOfTarget) unwanted.push(to as ChunkMark);
+    }
+    if (isOfSource) from = await theirs.next();
+    if (isOfTarget) to = await ours.next();
+    if (wanted.length + unwanted.length >= marksAtOnce) await settle();
   }
-  await settle(1);
+  await settle();
+}
+
+async function copyMissing(source: MoveSource, target: MoveTarget, ids: readonly number[]): Promise<void> {
+  for (let left = ids; left.length > 0; ) {
+    const chunks = await source.chunksOf(left.slice(0, chunksAtOnce));
+    if (chunks.length === 0) throw new Refusal('storage', 'Chunks of the source are gone while they are moved.');
+    await target.addChunks(chunks);
+    left = left.slice(chunks.length);
+  }
 }
 
 /** Chunks noted before they are copied or removed. */
 const marksAtOnce = 1_000;
-
-function* stepsOf(ids: readonly number[]): Generator<readonly number[]> {
-  for (let at = 0; at < ids.length; at += 100) yield ids.slice(at, at + 100);
-}
+/** Chunks asked for at once; the source may give fewer. */
+const chunksAtOnce = 100;
 
 function isSame(one: ChunkMark, other: ChunkMark): boolean {
   return (
