@@ -19,7 +19,9 @@ export async function migrate(url: string): Promise<void> {
   // Without the session settings: a migration may take as long as it needs.
   const pool = new pg.Pool({ ...connectionSettings(url, 'migrations'), max: 1, idleTimeoutMillis: 0 });
   pool.on('error', () => {});
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  // Kysely would end it only where it has used it: who is refused before would leave a connection.
+  const borrowed = { connect: () => pool.connect(), end: async () => {}, options: pool.options };
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: borrowed }) });
   try {
     await assertServer(pool);
     const last = await newestUnknown(pool);
@@ -34,6 +36,7 @@ export async function migrate(url: string): Promise<void> {
     if (error !== undefined) throw error;
   } finally {
     await db.destroy();
+    await pool.end();
   }
 }
 

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { createDatabase, PostgresServer, sharedServer, withoutPostgres } from '../../../../test/support/postgres.ts';
+import { until } from '../../../../test/support/until.ts';
 import { limits } from '../../../config/limits.ts';
 import { isConnectionLost, writeFailureOf } from './database-error.ts';
 import { migrate } from './migrate.ts';
@@ -68,6 +69,10 @@ suite('the database on PostgreSQL', { skip: withoutPostgres }, () => {
     await later.transaction((connection) => connection.query("INSERT INTO kysely_migration VALUES ('9999-later', '')"));
     await later.close();
     await assert.rejects(migrate(newer), { code: 'conflict', message: /newer Dundun \(9999-later\)/ });
+    // Who was refused keeps no connection: the database could not be dropped, nor this process end.
+    const { pathname } = new URL(newer);
+    const left = `SELECT application_name AS name FROM pg_stat_activity WHERE datname = '${pathname.slice(1)}'`;
+    await until(async () => (await (await sharedServer()).query(url, left)).length === 0);
   });
 
   test('reads are refused while the server is away, and go on by themselves when it is back', async () => {
