@@ -20,9 +20,11 @@ const sectionNames = [
   'series',
   'dashboard',
   'nodes',
+  'engines',
 ] as const;
-/** All but the one that takes an hour, and the one that needs PostgreSQL. */
-const usualSections = sectionNames.filter((name) => name !== 'soak' && name !== 'nodes');
+/** Those that run where they are named: one takes an hour, and two need PostgreSQL. */
+const namedSections: readonly string[] = ['soak', 'nodes', 'engines'];
+const usualSections = sectionNames.filter((name) => !namedSections.includes(name));
 export type SectionName = (typeof sectionNames)[number];
 
 export interface BenchOptions {
@@ -65,10 +67,10 @@ Measures this checkout: a server of its own on one core in a temporary folder, t
 REST and MQTT a baseline that stores nothing (a bare Fastify, a bare aedes) on the same core in turns, so that noise of
 the machine meets both alike; for fanout a bare aedes, and Mosquitto where it is on the PATH (Debian: mosquitto); for bulk InfluxDB 1.x where influxd is on the PATH (Debian: influxdb), for series a plain
 SQLite table with an index. The dashboard is built and opened in Chromium, where that is on the PATH (Debian: chromium).
-Medians of the rounds count. For nodes DUNDUN_TEST_POSTGRES names the
+Medians of the rounds count. For nodes and engines DUNDUN_TEST_POSTGRES names the
 server of PostgreSQL. At the end everything is read back and counted.
 
-  --only rest,mqtt,…    sections to run: ${sectionNames.join(', ')} (all but soak and nodes)
+  --only rest,mqtt,…    sections to run: ${sectionNames.join(', ')} (all but ${namedSections.join(', ')})
   --seconds 5           length of one round
   --rounds 5            rounds of each side; a shorter one before them warms up
   --connections 400     REST and logins: connections, each with one request outstanding

@@ -33,7 +33,7 @@ export class Fleet {
   static async start(options: FleetOptions): Promise<Fleet> {
     const server = await startDundun(options);
     execFileSync(process.execPath, [dundunEntry, 'user', 'add', Fleet.login.username, '--password-stdin'], {
-      env: { ...process.env, DUNDUN_DATA_DIR: options.dataDir },
+      env: { ...process.env, DUNDUN_DATA_DIR: options.dataDir, ...options.env },
       input: Fleet.login.password,
       stdio: ['pipe', 'ignore', 'inherit'],
     });

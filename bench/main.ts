@@ -10,6 +10,7 @@ import { measureBulk } from './sections/bulk.ts';
 import { measureCodec } from './sections/codec.ts';
 import { measureDashboard } from './sections/dashboard.ts';
 import { measureDisk } from './sections/disk.ts';
+import { measureEngines } from './sections/engines.ts';
 import { measureFanOut } from './sections/fan-out.ts';
 import { measureLists } from './sections/lists.ts';
 import { measureLogins } from './sections/logins.ts';
@@ -41,6 +42,7 @@ const measures: Readonly<Record<SectionName, Measure>> = {
   series: measureSeries,
   dashboard: measureDashboard,
   nodes: measureNodes,
+  engines: measureEngines,
 };
 
 /** Those that are measured for each number of sensors. */

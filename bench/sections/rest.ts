@@ -54,7 +54,7 @@ export async function measureRest(options: BenchOptions, dataDir: string, sensor
 }
 
 /** Requests over all sensors in turn. */
-function pushes(sensors: readonly string[], token: string): NextRequest {
+export function pushes(sensors: readonly string[], token: string): NextRequest {
   const length = readingText().length;
   const heads = sensors.map((sensor) => pushHead(sensor, { token, length }));
   let turn = 0;
