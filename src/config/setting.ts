@@ -148,8 +148,9 @@ export function httpUrl(value: string): string {
 export function headers(value: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     list(value).map((item) => {
-      const [, name, text] = /^([\w!#$%&'*+.^`|~-]+)\s*=\s*([\x20-\x7e]*)$/.exec(item) ?? [];
-      if (name === undefined || text === undefined)
+      const [name = '', ...rest] = item.split('=');
+      const text = rest.join('=');
+      if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\x20-\x7e]*$/.test(text) || rest.length === 0)
         throw new Error('must hold headers as name=value, separated by commas');
       return [name, decoded(text)];
     }),
@@ -167,7 +168,7 @@ function decoded(text: string): string {
 /** A number from 0 to 1. */
 export function share(value: string): number {
   const number = Number(value);
-  if (!/^\d*\.?\d+$/.test(value) || number > 1) throw new Error('must be a number from 0 to 1');
+  if (!/^[\d.]+$/.test(value) || !(number <= 1)) throw new Error('must be a number from 0 to 1');
   return number;
 }
 
