@@ -25,6 +25,8 @@ import { HttpServer } from './http/http-server.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { MqttServer } from './mqtt/mqtt-server.ts';
 import { DuplicateDetector } from './mqtt/repeats/duplicate-detector.ts';
+import { openTracing } from './tracing/open-tracing.ts';
+import { traceEngine } from './tracing/traced-engine.ts';
 import { followAnnouncements } from './wiring/wire-announcements.ts';
 import { type Domain, wireDomain } from './wiring/wire-domain.ts';
 import { hostOf, httpOptions, openMetrics, warnOfPlainText } from './wiring/wire-edges.ts';
@@ -83,8 +85,16 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
   const log = new RateLimitedLog({ sink, clock });
   if (overrides.memoryCeiling !== undefined) logMemoryCeiling(overrides.memoryCeiling, log);
   const opened = await openEngine(config, { clock, log });
+  const tracing = await openTracing(
+    { url: config.tracesUrl, headers: config.tracesHeaders, share: config.tracesShare },
+    log,
+  );
   const engine = overrides.replaceEngine?.(opened) ?? opened;
-  const closers: (() => Promise<void>)[] = [async () => log.close(), () => engine.close()];
+  const closers: (() => Promise<void>)[] = [
+    async () => log.close(),
+    async () => tracing?.close(),
+    () => engine.close(),
+  ];
   // Closes what was started, in reverse order; a second call waits for the first.
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -97,7 +107,8 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     clocks.start(await engine.commitLog.newestReceivedMs());
     let ports: Ports | undefined;
     const ownPorts = () => Object.values(ports ?? {});
-    const domain = await wireDomain({ ownPorts, config, clock, clocks, ids, engine, log, overrides });
+    const traced = tracing === undefined ? engine : traceEngine(engine, tracing);
+    const domain = await wireDomain({ ownPorts, config, clock, clocks, ids, engine: traced, log, tracing, overrides });
     followAnnouncements(engine.coordination, domain);
     engine.observe({
       onFailure: (error, { fatal }) => onStorageFailure({ error, fatal, log }),
@@ -161,6 +172,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
       clock,
       ...domain,
       metrics: metrics.registry,
+      tracing,
       unreadyBecause,
       restriction,
       dashboard: {

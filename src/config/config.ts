@@ -9,6 +9,8 @@ import {
   bytesFrom,
   durationOrOff,
   durationUpToHours,
+  headers,
+  httpUrl,
   integerBetween,
   networks,
   nonEmpty,
@@ -20,6 +22,7 @@ import {
   port,
   postgresUrl,
   type Setting,
+  share,
   text,
   tileUrl,
   url,
@@ -52,6 +55,9 @@ export interface Config extends ProviderConfig, QuotaConfig {
   readonly docsAccess: 'open' | 'guests';
   readonly metricsPort: number | undefined;
   readonly metricsHost: string;
+  readonly tracesUrl: string | undefined;
+  readonly tracesHeaders: Readonly<Record<string, string>>;
+  readonly tracesShare: number;
   readonly defaultVisibility: 'public' | 'private';
   readonly selfRegistration: boolean;
   readonly repeatMs: number | undefined;
@@ -245,6 +251,27 @@ export const settings: Settings = {
     fallback: '127.0.0.1',
     reason: 'Address that the port of the figures listens on; whoever reaches it reads them.',
     parse: nonEmpty,
+  },
+  tracesUrl: {
+    env: 'DUNDUN_TRACES_URL',
+    fallback: 'off',
+    reason:
+      'Where traces are sent to as OTLP over HTTP (OpenTelemetry), such as http://collector:4318/v1/traces; off: nothing is traced.',
+    parse: orOff(httpUrl),
+  },
+  tracesHeaders: {
+    env: 'DUNDUN_TRACES_HEADERS',
+    fallback: '',
+    reason: 'Headers that are sent with the traces, such as authorization=Bearer abc,x-team=farm.',
+    secret: true,
+    parse: headers,
+  },
+  tracesShare: {
+    env: 'DUNDUN_TRACES_SHARE',
+    fallback: '0.01',
+    reason:
+      'Which share of requests, appends to the log and messages is traced, from 0 to 1. A proxy of DUNDUN_TRUST_PROXY that traces a request decides for it.',
+    parse: share,
   },
   defaultVisibility: {
     env: 'DUNDUN_DEFAULT_VISIBILITY',

@@ -912,6 +912,15 @@ export const limits = {
   announcementMsMax: 15_000,
   /** The earliest version of PostgreSQL that is supported. */
   postgresVersionMin: 14,
+  /** Spans that wait to be sent, and spans of one message to the collector. Beyond: dropped. */
+  waitingSpansMax: 256,
+  sentSpansMax: 128,
+  /** Attributes of a span, and characters of one. Beyond: left out, or cut. */
+  spanAttributesMax: 4,
+  spanTextCharsMax: 128,
+  /** Milliseconds between two messages to the collector, and those for which one of them may take. Beyond: it is given up. */
+  tracesIntervalMs: 1_000,
+  tracesTimeoutMs: 3_000,
   /** Milliseconds between two test writes to a refusing disk. */
   storageProbeMs: 1_000,
   /** Retry-After when the disk has refused, seconds. */

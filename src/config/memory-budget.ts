@@ -178,6 +178,12 @@ function keptInMaps(l: Limits): MemoryPart[] {
   return [
     { what: 'callers', bytes: l.callersMax * 320, of: [], isHeap: true },
     { what: 'small facts about users', bytes: perUser * l.usersCachedMax * entryBytes, of: [], isHeap: true },
+    {
+      what: 'spans that wait for the collector',
+      bytes: l.waitingSpansMax * (2 * entryBytes + l.spanAttributesMax * l.spanTextCharsMax),
+      of: ['spanTextCharsMax'],
+      isHeap: true,
+    },
     { what: 'headers of usual pushes', bytes: l.fastPathHeaderCharsMax, of: ['fastPathHeaderCharsMax'] },
     { what: 'keys of webhooks', bytes: l.webhookKeysCachedMax * 1_200, of: [] },
     {

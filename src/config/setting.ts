@@ -138,6 +138,40 @@ export function url(value: string): string {
   return withoutSlashes(value);
 }
 
+export function httpUrl(value: string): string {
+  if (!/^https?:\/\//.test(value) || !URL.canParse(value))
+    throw new Error('must be an address such as http://collector:4318/v1/traces');
+  return value;
+}
+
+/** Headers of HTTP as name=value, separated by commas; what a value must not contain is written as in addresses (%2C). */
+export function headers(value: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    list(value).map((item) => {
+      const [name = '', ...rest] = item.split('=');
+      const text = rest.join('=');
+      if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\x20-\x7e]*$/.test(text) || rest.length === 0)
+        throw new Error('must hold headers as name=value, separated by commas');
+      return [name, decoded(text)];
+    }),
+  );
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A number from 0 to 1. */
+export function share(value: string): number {
+  const number = Number(value);
+  if (!/^[\d.]+$/.test(value) || !(number <= 1)) throw new Error('must be a number from 0 to 1');
+  return number;
+}
+
 export function postgresUrl(value: string): string {
   if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value))
     throw new Error('must be an address such as postgres://user:password@host:5432/database');

@@ -13,6 +13,7 @@ import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
 import { Refusal } from '../base/refusal.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { ClockWatch } from '../base/time/clock-watch.ts';
+import type { Tracing } from '../base/tracing.ts';
 import { limits } from '../config/limits.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { Callers } from '../domain/callers/callers.ts';
@@ -37,6 +38,7 @@ import { answerBrokenRequest, answerConnect, answerUnmetExpectation, requireHost
 import { registerHealth } from './server/health.ts';
 import { prepareOlderVersions } from './server/older-versions.ts';
 import { RequestOrder } from './server/request-order.ts';
+import { traceRequests } from './server/request-traces.ts';
 import { trackRequests } from './server/request-work.ts';
 import { isUpgrade } from './server/upgrades.ts';
 import { makeValidatorCompiler } from './server/validation.ts';
@@ -77,6 +79,7 @@ export interface HttpParts {
   readonly clocks: ClockWatch;
   readonly services: Services;
   readonly metrics: MetricsRegistry;
+  readonly tracing: Tracing | undefined;
   /** Why no work is accepted; undefined while it is. */
   readonly unreadyBecause: () => string | undefined;
   /** A condition that restricts the service without stopping it; undefined: none. */
@@ -105,6 +108,7 @@ export class HttpServer {
   static async create(parts: HttpParts): Promise<HttpServer> {
     const app = makeFastify(parts);
     knowClients(app, parts.proxies);
+    traceRequests(app, parts);
     trackRequests(app);
     prepareOlderVersions(app);
     registerBodyParsers(app, { byteBudget: parts.byteBudget, corsOrigins: parts.options.corsOrigins });

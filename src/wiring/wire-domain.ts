@@ -4,6 +4,7 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Clock } from '../base/time/clock.ts';
 import type { ClockWatch } from '../base/time/clock-watch.ts';
+import type { Tracing } from '../base/tracing.ts';
 import type { Config } from '../config/config.ts';
 import { limits } from '../config/limits.ts';
 import { providersOf } from '../config/provider-settings.ts';
@@ -64,6 +65,7 @@ import { Users } from '../domain/users/users.ts';
 import { WebhookKeys } from '../domain/users/webhook-keys.ts';
 import { TokenKeys } from '../http/sign-in/token-keys.ts';
 import { Tokens } from '../http/sign-in/tokens.ts';
+import { traceSenders } from '../tracing/traced-senders.ts';
 import { wireAccountMails } from './wire-account-mails.ts';
 import { wireAccounts } from './wire-accounts.ts';
 import { wireAlarms } from './wire-alarms.ts';
@@ -87,6 +89,7 @@ export async function wireDomain(parts: {
   ids: Ids;
   engine: Engine;
   log: Log;
+  tracing?: Tracing | undefined;
   overrides: Overrides;
 }) {
   const { config, clock, clocks, ids, engine } = parts;
@@ -149,7 +152,9 @@ export async function wireDomain(parts: {
     ownPorts: parts.ownPorts,
     baseUrl: config.baseUrl,
   };
-  const senders = parts.overrides.senders ?? makeSenders({ clock, ...providersOf(config), webhook });
+  const { tracing } = parts;
+  const untraced = parts.overrides.senders ?? makeSenders({ clock, ...providersOf(config), webhook });
+  const senders = tracing === undefined ? untraced : traceSenders(untraced, tracing);
   const shares = new GuestShares({ store: stores.quotas, clock });
   const known = { directory, permissions, clock, clocks, ages: clocks.forAge, shares };
   const charging = { store: stores.quotas, permissions, clock, log: parts.log };
