@@ -219,7 +219,7 @@ export class MqttServer implements ClientOwner {
       ...{ publishing, answers, sessions: this.sessions, signIn: this.#signIn, counts: this.counts },
       ...{ undecided: this.#undecided, messages: this.#routing.messages, owed: this.#routing.owed },
       nowMs: () => this.#parts.clocks.forExpiry.now(),
-      relay: (packet, publisher) => this.#routing.relay(packet, publisher),
+      relay: (packet, publisher, receipt) => this.#routing.relay(packet, publisher, receipt),
     });
   }
 

@@ -42,6 +42,9 @@ export interface WillKey extends PacketClient {
   readonly brokerId?: string;
 }
 
+/** Writes to which the same object is given in one turn of the event loop are stored in one commit, or none of them. */
+export type JoinedWrites = object;
+
 export interface QueueRecipient {
   readonly clientId: string;
   readonly qos?: number | undefined;
@@ -222,7 +225,7 @@ export interface MqttSessions {
    */
   capacityToRetain(user: UserKey, packets: readonly RetainedCandidate[]): RetainedCapacity | Promise<RetainedCapacity>;
   /** Queues a message for the stored sessions that subscribe to it. */
-  enqueueForSubscribers(packet: StoredPacket): Promise<void>;
+  enqueueForSubscribers(packet: StoredPacket, joined?: JoinedWrites): Promise<void>;
   /** Resolves when no session is due to expire and all writes are committed. */
   idle(): Promise<void>;
 
@@ -232,7 +235,7 @@ export interface MqttSessions {
   setup(broker: BrokerIdentity): Promise<void>;
   /** Ends long reads; resolves when all writes are committed. */
   destroy(): Promise<void>;
-  storeRetained(packet: StoredPacket): Promise<void>;
+  storeRetained(packet: StoredPacket, joined?: JoinedWrites): Promise<void>;
   createRetainedStream(filter: string): AsyncIterable<unknown>;
   createRetainedStreamCombi(filters: readonly string[]): AsyncIterable<unknown>;
   addSubscriptions(client: PacketClient, subscriptions: readonly Subscription[]): Promise<void>;
@@ -254,6 +257,12 @@ export interface MqttSessions {
    */
   incomingIds(client: PacketClient): Set<number> | undefined;
   incomingStorePacket(client: PacketClient, packet: StoredPacket): Promise<void>;
+  /**
+   * As `incomingStorePacket`, in two steps: takes the room of the message now. @returns what stores it, to be called once; a
+   * message that is not to be stored any more has to be removed.
+   * @throws Refusal `too-many`, `quota` where there is no room.
+   */
+  incomingReserve(client: PacketClient, packet: StoredPacket): (joined?: JoinedWrites) => Promise<void>;
   incomingGetPacket(client: PacketClient, packet: StoredPacket): Promise<StoredPacket>;
   incomingDelPacket(client: PacketClient, packet: StoredPacket): Promise<void>;
   cleanIncoming(client: PacketClient): Promise<void>;

@@ -7,6 +7,7 @@ import { type AgeClocks, trusted } from '../../../base/time/clock-watch.ts';
 import { limits } from '../../../config/limits.ts';
 import type {
   BrokerIdentity,
+  JoinedWrites,
   MqttSessions,
   PacketClient,
   QueueRecipient,
@@ -256,8 +257,8 @@ export class MqttPersistence implements MqttSessions {
     if (changes.length > 0) await this.#writes.finish(changes).catch(() => {});
   }
 
-  storeRetained(packet: StoredPacket): Promise<void> {
-    return this.#retained.store(packet);
+  storeRetained(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
+    return this.#retained.store(packet, joined);
   }
 
   createRetainedStream(filter: string): Readable {
@@ -294,8 +295,8 @@ export class MqttPersistence implements MqttSessions {
   }
 
   /** Keeps a message for all stored sessions that are to get it. */
-  enqueueForSubscribers(packet: StoredPacket): Promise<void> {
-    return this.#outgoing.enqueueFor(this.#sessions.subscriptions.takersOf(packet), packet, 'routed');
+  enqueueForSubscribers(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
+    return this.#outgoing.enqueueFor(this.#sessions.subscriptions.takersOf(packet), packet, 'routed', joined);
   }
 
   async countOffline(): Promise<{ readonly subsCount: number; readonly clientsCount: number }> {
@@ -335,8 +336,12 @@ export class MqttPersistence implements MqttSessions {
     return this.#incoming.idsOf(client);
   }
 
-  incomingStorePacket(client: PacketClient, packet: StoredPacket): Promise<void> {
-    return this.#incoming.store(client, packet);
+  async incomingStorePacket(client: PacketClient, packet: StoredPacket): Promise<void> {
+    await this.#incoming.reserve(client, packet)();
+  }
+
+  incomingReserve(client: PacketClient, packet: StoredPacket): (joined?: JoinedWrites) => Promise<void> {
+    return this.#incoming.reserve(client, packet);
   }
 
   incomingGetPacket(client: PacketClient, packet: StoredPacket): Promise<StoredPacket> {

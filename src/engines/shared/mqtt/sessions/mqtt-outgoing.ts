@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../../../../config/limits.ts';
 import type {
   BrokerIdentity,
+  JoinedWrites,
   PacketClient,
   QueueRecipient,
   StoredPacket,
@@ -66,6 +67,7 @@ export class MqttOutgoing {
     qosOf: ReadonlyMap<StoredSession, number>,
     packet: StoredPacket,
     way: 'routed' | 'direct',
+    joined?: JoinedWrites,
   ): Promise<void> {
     const bytes = messageCost(packet);
     const qosBySession = this.#reserveCapacity(qosOf, packet, bytes);
@@ -75,10 +77,8 @@ export class MqttOutgoing {
     }
     const message = this.#numberOf(packet, way);
     try {
-      await this.#writes.write([
-        ...rowsOf(qosBySession.keys()),
-        { kind: 'message', message, bytes, recipients: qosBySession, ...packetColumns(packet) },
-      ]);
+      const row = { message, bytes, recipients: qosBySession, ...packetColumns(packet) } as const;
+      await this.#writes.write([...rowsOf(qosBySession.keys()), { kind: 'message', ...row }], joined);
     } catch (error) {
       for (const session of qosBySession.keys()) this.#releaseCapacity(session, 1, bytes);
       throw error;

@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../../../../base/refusal.ts';
 import { limits } from '../../../../config/limits.ts';
 import type {
+  JoinedWrites,
   PacketClient,
   StoredSessionFacts,
   Subscription,
@@ -178,8 +179,8 @@ export class StoredSessions {
   }
 
   /** Stores changes of a session, after its row where that is not stored yet. */
-  async write(session: StoredSession, changes: readonly MqttChange[]): Promise<void> {
-    await this.#writes.write([...rowsOf([session]), ...changes]);
+  async write(session: StoredSession, changes: readonly MqttChange[], joined?: JoinedWrites): Promise<void> {
+    await this.#writes.write([...rowsOf([session]), ...changes], joined);
     session.stored = true;
   }
 
