@@ -60,6 +60,7 @@ export class MqttRouting {
       ...{ sessions: this.sessions, access: this.access, stored: parts.stored },
       ...{ delivery: this.sessionDelivery, tree: this.router, owed: this.owed, guest: parts.guest },
       cut: (session) => this.forwarding.cut(session),
+      load: (topic) => this.messages.load(topic),
     });
     this.downlinks = this.#makeDownlinks();
     this.sys = this.#makeSysTopics();

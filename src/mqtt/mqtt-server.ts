@@ -128,7 +128,7 @@ export class MqttServer implements ClientOwner {
     await stored.setup({
       id: this.#id,
       connectionOf: (clientId) => this.#connections.of(clientId),
-      onSessionEnded: (clientId) => this.#shared.ended(clientId),
+      onSessionEnded: (clientId, user) => this.#shared.ended(clientId, user),
     });
     for (const part of [this.#shared, this.#wills, this.#stalled, this.#routing.sys]) part.start();
     await this.sessions.learn(stored.sessionUsers());

@@ -94,13 +94,16 @@ export interface RetainedCapacity {
   readonly limit: number;
 }
 
+/** Takes a message that waits for a session that ends; it is deleted with the session when that resolves. Does not fail. */
+export type TakesWaiting = (message: StoredPacket) => Promise<void>;
+
 /** A run of the service; it takes a new id at every start. */
 export interface BrokerIdentity {
   readonly id: string;
   /** The connection that is signed in under a client id. */
   readonly connectionOf?: (clientId: string) => object | undefined;
-  /** Called when a stored session has ended, also by its age. */
-  readonly onSessionEnded?: (clientId: string) => void;
+  /** Called when a stored session ends, also by its age. @returns who takes what waits for it, where anybody does. */
+  readonly onSessionEnded?: (clientId: string, user: UserKey | undefined) => TakesWaiting | undefined;
 }
 
 /** How much a user may store by MQTT; Infinity: no limit. */

@@ -223,7 +223,13 @@ export class MqttPersistence implements MqttSessions {
    */
   async setup(broker: BrokerIdentity): Promise<void> {
     await this.#tables.start(broker.id);
-    if (broker.onSessionEnded !== undefined) this.#sessions.onEnded = broker.onSessionEnded;
+    const { onSessionEnded } = broker;
+    if (onSessionEnded !== undefined) {
+      this.#sessions.onEnded = (session) => {
+        const take = onSessionEnded(session.clientId, session.user);
+        return take && this.#outgoing.handOver(session, take);
+      };
+    }
     const loaded = await this.#sessions.load(
       this.#tables,
       broker.connectionOf ?? (() => undefined),

@@ -10,6 +10,7 @@ import type {
   PacketClient,
   QueueRecipient,
   StoredPacket,
+  TakesWaiting,
 } from '../../../../domain/ports/mqtt-sessions.ts';
 import { packetColumns, packetFields } from '../mqtt-packet.ts';
 import type { MqttReads, QueuedRow } from '../mqtt-tables.ts';
@@ -160,6 +161,16 @@ export class MqttOutgoing {
       }
     } finally {
       this.#sentBeforeReplay.set(client, null);
+    }
+  }
+
+  /** Gives all that waits for a session that ends to whoever takes it, the oldest first. */
+  async handOver(session: StoredSession, take: TakesWaiting): Promise<void> {
+    const packetIds = new Map(Array.from(session.sent, ([packetId, { message }]) => [message, packetId]));
+    const finishing = session.finishing();
+    for await (const row of this.#reads.queue(session.key, this.#committedMessage)) {
+      if (this.#writes.closed) return;
+      if (!row.isReleased && !finishing.has(row.message)) await take(this.#packetOf(row, packetIds.get(row.message)));
     }
   }
 

@@ -39,8 +39,10 @@ export class StoredSessions {
   readonly subscriptions: MqttSubscriptions;
   /** Connections whose session was ended while they were open: packets they still send must not create it again. */
   readonly #ended = new WeakSet<object>();
-  /** Called when a session has ended. */
-  onEnded: (clientId: string) => void = () => {};
+  /** Called when a session ends; what waits for it is deleted when the result has resolved. */
+  onEnded: (session: StoredSession) => Promise<void> | undefined = () => undefined;
+  /** By client id: sessions that have ended, and whose rows are not deleted yet. */
+  readonly #ending = new Map<string, Promise<void>>();
   #connectionOf: ConnectionOf = () => undefined;
   #lastKey = 0;
   #closed = false;
@@ -189,6 +191,7 @@ export class StoredSessions {
    * @throws Refusal `exists` when it is another user's, `busy` when there are too many.
    */
   async claim(clientId: string, user: UserKey, expiryS?: number): Promise<void> {
+    await this.#ending.get(clientId);
     const known = this.#byClient.get(clientId);
     if (known?.user !== undefined && known.user !== user) {
       throw new Refusal('exists', `The client id ${clientId} belongs to a session of somebody else.`);
@@ -233,10 +236,24 @@ export class StoredSessions {
     const connection = this.#connectionOf(clientId);
     if (connection !== undefined) this.#ended.add(connection);
     const session = this.#byClient.get(clientId);
-    if (session === undefined) return;
+    if (session === undefined) return this.#ending.get(clientId);
     this.#drop(session);
-    this.onEnded(clientId);
+    const ended = this.#delete(session);
+    const ending = ended.catch(() => {});
+    this.#ending.set(clientId, ending);
+    void ending.then(() => {
+      if (this.#ending.get(clientId) === ending) this.#ending.delete(clientId);
+    });
+    await ended;
+  }
+
+  /** Deletes the rows of a session that has ended. */
+  async #delete(session: StoredSession): Promise<void> {
+    const { clientId } = session;
+    const handedOver = this.onEnded(session);
     try {
+      // A crash before the rows are gone has somebody get the messages a second time, rather than nobody.
+      if (handedOver !== undefined) await handedOver;
       const [cleared = 0] = await this.#writes.write([{ kind: 'session-ended', session: session.key, clientId }]);
       if (cleared === clearRowsMax) this.#clearInSlices({ kind: 'queue-cleared', session: session.key });
     } catch (error) {
