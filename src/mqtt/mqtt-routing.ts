@@ -9,6 +9,7 @@ import { Forwarding } from './routing/forwarding.ts';
 import { GatewayDownlinks } from './routing/gateway-downlinks.ts';
 import { LiveFilters } from './routing/live-filters.ts';
 import { OwedBytes } from './routing/owed-bytes.ts';
+import type { Receipt } from './routing/receipt.ts';
 import { Router } from './routing/router.ts';
 import { SessionDelivery } from './routing/session-delivery.ts';
 import { SharedSubscriptions } from './routing/shared-subscriptions.ts';
@@ -59,6 +60,7 @@ export class MqttRouting {
       ...{ sessions: this.sessions, access: this.access, stored: parts.stored },
       ...{ delivery: this.sessionDelivery, tree: this.router, owed: this.owed, guest: parts.guest },
       cut: (session) => this.forwarding.cut(session),
+      load: (topic) => this.messages.load(topic),
     });
     this.downlinks = this.#makeDownlinks();
     this.sys = this.#makeSysTopics();
@@ -79,8 +81,8 @@ export class MqttRouting {
   }
 
   /** Passes a message of a client on to others. */
-  relay(packet: RelayedPacket, publisher: Actor): Promise<void> {
-    return this.delivery.relay(packet, { gateway: this.access.gatewayKeyOf(packet.topic), publisher });
+  relay(packet: RelayedPacket, publisher: Actor, receipt?: Receipt): Promise<void> {
+    return this.delivery.relay(packet, { gateway: this.access.gatewayKeyOf(packet.topic), publisher, receipt });
   }
 
   /** What waited for the session has been sent: what came meanwhile follows. */

@@ -129,7 +129,8 @@ export class MqttServer implements ClientOwner {
     await stored.setup({
       id: this.#id,
       connectionOf: (clientId) => this.#connections.of(clientId),
-      onSessionEnded: (clientId) => this.#shared.ended(clientId),
+      onSessionEnded: (clientId, user) => this.#shared.ended(clientId, user),
+      onSessionLetGo: (clientId) => void this.#shared.ended(clientId, undefined),
       onSessionTaken: (clientId) => this.#shared.taken(clientId),
     });
     for (const part of [this.#shared, this.#wills, this.#stalled, this.#routing.sys]) part.start();
@@ -240,7 +241,7 @@ export class MqttServer implements ClientOwner {
       ...{ publishing, answers, sessions: this.sessions, signIn: this.#signIn, counts: this.counts },
       ...{ undecided: this.#undecided, messages: this.#routing.messages, owed: this.#routing.owed },
       nowMs: () => this.#parts.clocks.forExpiry.now(),
-      relay: (packet, publisher) => this.#routing.relay(packet, publisher),
+      relay: (packet, publisher, receipt) => this.#routing.relay(packet, publisher, receipt),
     });
   }
 

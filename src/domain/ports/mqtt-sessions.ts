@@ -42,6 +42,9 @@ export interface WillKey extends PacketClient {
   readonly brokerId?: string;
 }
 
+/** Writes to which the same object is given in one turn of the event loop are stored in one commit, or none of them. */
+export type JoinedWrites = object;
+
 export interface QueueRecipient {
   readonly clientId: string;
   readonly qos?: number | undefined;
@@ -91,13 +94,18 @@ export interface RetainedCapacity {
   readonly limit: number;
 }
 
+/** Takes a message that waits for a session that ends; it is deleted with the session when that resolves. Does not fail. */
+export type TakesWaiting = (message: StoredPacket) => Promise<void>;
+
 /** A run of the service; it takes a new id at every start. */
 export interface BrokerIdentity {
   readonly id: string;
   /** The connection that is signed in under a client id. */
   readonly connectionOf?: (clientId: string) => object | undefined;
-  /** Called when a stored session has ended, also by its age, or is one of another process from now on. */
-  readonly onSessionEnded?: (clientId: string) => void;
+  /** Called when a stored session ends, also by its age. @returns who takes what waits for it, where anybody does. */
+  readonly onSessionEnded?: (clientId: string, user: UserKey | undefined) => TakesWaiting | undefined;
+  /** Called when a stored session is one of another process from now on. */
+  readonly onSessionLetGo?: (clientId: string) => void;
   /** Called when a stored session of another process has become one of this. */
   readonly onSessionTaken?: (clientId: string) => void;
 }
@@ -231,7 +239,7 @@ export interface MqttSessions {
    */
   capacityToRetain(user: UserKey, packets: readonly RetainedCandidate[]): RetainedCapacity | Promise<RetainedCapacity>;
   /** Queues a message for the stored sessions that subscribe to it. */
-  enqueueForSubscribers(packet: StoredPacket): Promise<void>;
+  enqueueForSubscribers(packet: StoredPacket, joined?: JoinedWrites): Promise<void>;
   /** Resolves when no session is due to expire and all writes are committed. */
   idle(): Promise<void>;
 
@@ -241,7 +249,7 @@ export interface MqttSessions {
   setup(broker: BrokerIdentity): Promise<void>;
   /** Ends long reads; resolves when all writes are committed. */
   destroy(): Promise<void>;
-  storeRetained(packet: StoredPacket): Promise<void>;
+  storeRetained(packet: StoredPacket, joined?: JoinedWrites): Promise<void>;
   createRetainedStream(filter: string): AsyncIterable<unknown>;
   createRetainedStreamCombi(filters: readonly string[]): AsyncIterable<unknown>;
   addSubscriptions(client: PacketClient, subscriptions: readonly Subscription[]): Promise<void>;
@@ -263,6 +271,12 @@ export interface MqttSessions {
    */
   incomingIds(client: PacketClient): Set<number> | undefined;
   incomingStorePacket(client: PacketClient, packet: StoredPacket): Promise<void>;
+  /**
+   * As `incomingStorePacket`, in two steps: takes the room of the message now. @returns what stores it, to be called once; a
+   * message that is not to be stored any more has to be removed.
+   * @throws Refusal `too-many`, `quota` where there is no room.
+   */
+  incomingReserve(client: PacketClient, packet: StoredPacket): (joined?: JoinedWrites) => Promise<void>;
   incomingGetPacket(client: PacketClient, packet: StoredPacket): Promise<StoredPacket>;
   incomingDelPacket(client: PacketClient, packet: StoredPacket): Promise<void>;
   cleanIncoming(client: PacketClient): Promise<void>;

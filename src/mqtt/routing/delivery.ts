@@ -21,6 +21,7 @@ import { bothForms, relayKeyOf } from '../topics.ts';
 import { DeliveryOrder, type OrderedMessage } from './delivery-order.ts';
 import { presentTopicOf, topicsOf } from './message-topics.ts';
 import type { OutgoingPublish, PublishRouter } from './publish-router.ts';
+import type { Receipt } from './receipt.ts';
 
 /** A message of a client to other clients. */
 export interface RelayedPublish {
@@ -34,6 +35,8 @@ export interface RelayedPublish {
 }
 
 export interface RelayedFor {
+  /** Of a message of QoS 2. */
+  readonly receipt?: Receipt | undefined;
   /** Key of the gateway that the topic belongs to. */
   readonly gateway: number | undefined;
   /** Undefined: the service. */
@@ -56,6 +59,9 @@ interface PendingPublish extends OrderedMessage {
   /** Bytes charged to the publisher's share. */
   readonly bytes: number;
   readonly message: OutgoingPublish;
+  /** The same in the other form of its topic, which goes with it. */
+  readonly twin?: OutgoingPublish;
+  readonly receipt?: Receipt | undefined;
   readonly resolve?: () => void;
   readonly reject?: (error: unknown) => void;
 }
@@ -215,10 +221,12 @@ export class Delivery implements FanOut {
 
   /**
    * Routes a client's message in both forms of its topic, when it is its publisher's turn. Resolves when its subscribers
-   * have it, or it is queued for them; callers wait for that, which bounds what waits here.
+   * have it, or it is queued for them; callers wait for that, which bounds what waits here. Its receipt is stored in the same
+   * commit; not where a group may get the message, which stores it for one of its members when that is chosen: whoever made the
+   * receipt stores it then behind that, so that a crash between the two has the message come again.
    * @throws Refusal when it could not be stored.
    */
-  async relay(relayed: RelayedPublish, { gateway, publisher }: RelayedFor): Promise<void> {
+  async relay(relayed: RelayedPublish, { gateway, publisher, receipt }: RelayedFor): Promise<void> {
     const { topic, payload, qos, retain, properties, expiresMs, publisherId } = relayed;
     const message = {
       ...{ payload: Buffer.from(payload), qos, retain, properties, expiresMs, publisherId },
@@ -226,7 +234,11 @@ export class Delivery implements FanOut {
       ...(publisher === undefined ? {} : { user: publisher.key }),
     };
     const order = { caller: publisher?.caller ?? serviceCaller, orderKey: relayKeyOf(topic) };
-    await this.#putAndWait(bothForms(topic).map((form) => this.#weighed(order, { ...message, topic: form })));
+    const [bare, slashed] = bothForms(topic);
+    const first = this.#weighed(order, { ...message, topic: bare });
+    const second = this.#weighed(order, { ...message, topic: slashed });
+    const both = { subscribers: first.subscribers + second.subscribers, bytes: first.bytes + second.bytes };
+    await this.#putAndWait([{ ...first, ...both, twin: second.message, receipt }]);
   }
 
   /** Removes the retained message of a device's topic, after all messages of that device taken before. */
@@ -290,7 +302,7 @@ export class Delivery implements FanOut {
         await this.#directory.find(deviceId);
       }
       this.#send(waiting);
-      this.#turnBytes += bytesOf(message);
+      this.#turnBytes += bytesOf(message) + (waiting.twin === undefined ? 0 : bytesOf(waiting.twin));
     }
     this.#router.flush();
     this.#running = false;
@@ -311,9 +323,10 @@ export class Delivery implements FanOut {
     this.#handedOutBefore = this.#router.handedOut;
   }
 
-  #send({ caller, bytes, message, resolve, reject }: PendingPublish): void {
+  #send(waiting: PendingPublish): void {
+    const { caller, bytes, message, twin, resolve, reject } = waiting;
     // Releases the bytes counted for subscribers: from now on each of them is bounded by what it has not read.
-    const own = Math.min(bytes, bytesOf(message));
+    const own = Math.min(bytes, bytesOf(message) + (twin === undefined ? 0 : bytesOf(twin)));
     this.#share.release(caller, bytes - own);
     const ended = () => {
       this.#messages -= 1;
@@ -322,10 +335,17 @@ export class Delivery implements FanOut {
       this.lookForCapacity();
       this.#ended();
     };
-    const routed = this.#router.route(message);
+    const routed = twin === undefined ? this.#router.route(message) : this.#routeBoth(waiting, twin);
     routed.then(ended, ended);
     if (resolve !== undefined) routed.then(resolve, reject);
     this.lookForCapacity();
+  }
+
+  /** In one turn of the event loop: what is stored of both is stored at once. */
+  async #routeBoth({ message, receipt }: PendingPublish, twin: OutgoingPublish): Promise<void> {
+    const isOfGroup = receipt !== undefined && [message, twin].some(({ topic }) => this.#router.hasGroups(topic));
+    const joined = receipt === undefined || isOfGroup ? {} : { receipt };
+    await Promise.all([message, twin].map((form) => this.#router.route({ ...form, ...joined })));
   }
 
   #ended(): void {

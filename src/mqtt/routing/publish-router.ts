@@ -2,6 +2,7 @@
 import type { SettingId } from '../../domain/devices/setting.ts';
 import type { UserKey } from '../../domain/users/user.ts';
 import type { Levels } from '../topics.ts';
+import type { Receipt } from './receipt.ts';
 
 export interface OutgoingPublish {
   readonly topic: string;
@@ -25,6 +26,8 @@ export interface OutgoingPublish {
   readonly expiresMs?: number | undefined;
   /** The client that published it; undefined: the service, or it came over HTTP. */
   readonly publisherId?: string | undefined;
+  /** Of a message of QoS 2: it is sent to nobody where its receipt cannot be stored. The receipt's writing has begun. */
+  readonly receipt?: Receipt | undefined;
   /** Only changes the retained message; delivered to nobody. */
   readonly isSilent?: boolean;
 }
@@ -45,6 +48,8 @@ export interface PublishRouter {
   wants(topic: string, options: MessageKind): boolean;
   /** How many subscriptions of connected clients match a topic, and name the levels that must be named. */
   subscribersOf(topic: string, exactLevels?: Levels): number;
+  /** Whether a group with a shared subscription may get a message on this topic. */
+  hasGroups(topic: string): boolean;
   /** Messages handed to subscribers since the start: one message counts for each of its subscribers. */
   readonly handedOut: number;
   /** Routes the message; resolves when its subscribers have it, or it is queued for them. `flush` is owed then. */

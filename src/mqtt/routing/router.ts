@@ -3,7 +3,7 @@
 import { entryBytes, textHeapBytes } from '../../base/memory/heap-bytes.ts';
 import { LruCache } from '../../base/memory/lru-cache.ts';
 import { limits } from '../../config/limits.ts';
-import type { MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
+import type { JoinedWrites, MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
 import { remembered } from '../../domain/remembered.ts';
 import { keyOf, type Levels } from '../topics.ts';
 import type { LiveFilter } from './live-filter.ts';
@@ -26,6 +26,8 @@ export type HandOut = (message: RoutedMessage, recipients: Recipients, done: (er
 interface QueuedMessage {
   readonly message: RoutedMessage;
   readonly isSilent: boolean;
+  /** Resolves when it is stored that the message has come. */
+  readonly received: Promise<void> | undefined;
   /** Resolves when the message is stored; undefined where nothing has to be stored. */
   readonly stored: Promise<unknown> | undefined;
   readonly resolve: () => void;
@@ -80,15 +82,18 @@ export class Router implements PublishRouter {
    * Routes a message: stores it where needed, then passes it to its subscribers. Messages leave in the order of the
    * calls, so that none overtakes one that waits for the disk (I3). Resolves when the subscribers have it; callers wait
    * for that, which bounds the queue (I4). They call `flush` after one or several messages, before they wait.
-   * @throws Refusal when it could not be stored; it has been sent nevertheless.
+   * @throws Refusal when it could not be stored; it has been sent nevertheless, unless its receipt could not be stored.
    */
   route(publish: OutgoingPublish): Promise<void> {
     const message = new RoutedMessage(publish);
-    const stored = this.#store(message);
-    // `#advance` handles the error; this handler only prevents an unhandled rejection until then.
+    const { receipt, isSilent = false } = publish;
+    const received = receipt?.store();
+    const stored = this.#store(message, receipt?.joined);
+    // `#advance` handles errors; these handlers only prevent an unhandled rejection until then.
     stored?.catch(() => {});
+    received?.catch(() => {});
     return new Promise((resolve, reject) => {
-      this.#queue.push({ message, isSilent: publish.isSilent === true, stored, resolve, reject });
+      this.#queue.push({ message, isSilent, received, stored, resolve, reject });
       if (!this.#advancing) void this.#advance();
     });
   }
@@ -120,6 +125,10 @@ export class Router implements PublishRouter {
     this.#isClosed = true;
   }
 
+  hasGroups(topic: string): boolean {
+    return this.#subscribers.size > 0 && this.#subscribers.recipientsOf(topic).groups.length > 0;
+  }
+
   subscribersOf(topic: string, exactLevels?: Levels): number {
     if (this.#subscribers.size === 0) return 0;
     const key = keyOf(topic, exactLevels);
@@ -131,19 +140,19 @@ export class Router implements PublishRouter {
     return count;
   }
 
-  #store(message: RoutedMessage): Promise<unknown> | undefined {
+  #store(message: RoutedMessage, joined: JoinedWrites | undefined): Promise<unknown> | undefined {
     // Both start at once, because message numbers must be given in the order of the queue.
-    const retained = message.retain ? this.#stored.storeRetained(message.toStore()) : undefined;
-    const queued = message.qos > 0 && this.#stored.storedFilters > 0 ? this.#enqueue(message) : undefined;
+    const retained = message.retain ? this.#stored.storeRetained(message.toStore(), joined) : undefined;
+    const queued = message.qos > 0 && this.#stored.storedFilters > 0 ? this.#enqueue(message, joined) : undefined;
     return retained !== undefined && queued !== undefined ? Promise.all([retained, queued]) : (retained ?? queued);
   }
 
-  async #enqueue(message: RoutedMessage): Promise<void> {
+  async #enqueue(message: RoutedMessage, joined: JoinedWrites | undefined): Promise<void> {
     // One microtask later, so that acknowledgements of the same commit come first.
     await undefined;
     const packet = message.toStore();
     try {
-      await this.#stored.enqueueForSubscribers(packet);
+      await this.#stored.enqueueForSubscribers(packet, joined);
     } finally {
       message.brokerId = packet.brokerId;
       message.brokerCounter = packet.brokerCounter;
@@ -156,10 +165,16 @@ export class Router implements PublishRouter {
     while (this.#queue.length > 0) {
       const messages = this.#queue;
       this.#queue = [];
-      for (const { message, isSilent, stored, resolve, reject } of messages) {
-        if (stored !== undefined) {
+      for (const { message, isSilent, received, stored, resolve, reject } of messages) {
+        if (stored !== undefined || received !== undefined) {
           this.flush();
           hasWaited = true;
+        }
+        // It comes again then: nobody may have it twice.
+        const unreceived = received && (await faultOf(received));
+        if (unreceived !== undefined) {
+          reject(unreceived);
+          continue;
         }
         const fault = stored && (await faultOf(stored));
         const done = (error: unknown = fault) => (error === undefined ? resolve() : reject(error));

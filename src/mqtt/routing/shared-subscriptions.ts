@@ -3,7 +3,7 @@
 // others; what goes to a session that is kept is stored for it, so that it outlives the service. Who chooses is shared-groups.ts.
 import { FairBudget } from '../../base/memory/fair-budget.ts';
 import { limits } from '../../config/limits.ts';
-import type { MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
+import type { MqttSessions, StoredPacket, TakesWaiting } from '../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../domain/users/user.ts';
 import type { Access } from '../access.ts';
 import type { Client } from '../session/client.ts';
@@ -30,6 +30,8 @@ export interface SharedSubscriptionsParts {
   readonly stored: Pick<MqttSessions, 'sessionIds' | 'findSession' | 'outgoingEnqueue' | 'outgoingClearMessageId'>;
   readonly delivery: LongerWay;
   readonly owed: OwedBytes;
+  /** Loads what decides about messages on the topic; false where it is there no more. */
+  readonly load: (topic: string) => Promise<boolean>;
   /** Ends the connection of a subscriber that does not keep up. */
   readonly cut: (session: ClientSession) => void;
   /** The user guest. */
@@ -74,9 +76,19 @@ export class SharedSubscriptions {
     for (const text of facts.filters.keys()) this.#join({ clientId, user: facts.user, text, owner: `${facts.user}` });
   }
 
-  /** The stored session of a client has ended: it is a member no more, unless it is connected. */
-  ended(clientId: string): void {
-    for (const member of [...(this.#ofClients.get(clientId) ?? [])]) if (member.live === undefined) this.#leave(member);
+  /**
+   * The stored session of a client has ended: it is a member no more, unless it is connected. @returns who takes what waits for
+   * it: the other members of its groups. Of guests it is not known who those are.
+   */
+  ended(clientId: string, user: UserKey | undefined): TakesWaiting | undefined {
+    const members = [...(this.#ofClients.get(clientId) ?? [])];
+    /** What others have by its leaving. */
+    const moved = new Set<number | undefined>();
+    for (const member of members)
+      for (const { stored } of this.#deliveries.get(member)?.values() ?? []) moved.add(stored?.brokerCounter);
+    for (const member of members) if (member.live === undefined) this.#leave(member);
+    if (user === undefined || user === this.#parts.guest.key || !this.#hasGroups(user)) return undefined;
+    return (message) => this.#passOnWaiting(user, message as Waiting, moved);
   }
 
   /** A client subscribes, or comes back. False where there may be no more groups or members. */
@@ -104,7 +116,9 @@ export class SharedSubscriptions {
     const member = this.#memberOf(live);
     if (member === undefined || member.live !== live) return;
     member.live = undefined;
-    if (member.isGuest || live.client.clean || live.client.v5?.sessionExpiryS === 0) this.#leave(member);
+    // Where the session of version 5 ends with this connection, what was stored for it goes to others then (`ended`).
+    const isKept = !live.client.clean && this.#parts.stored.findSession(member.clientId) !== undefined;
+    if (member.isGuest || !isKept) this.#leave(member);
     else
       this.#move(
         member,
@@ -158,13 +172,29 @@ export class SharedSubscriptions {
   async passOnStored(clientId: string, text: string, stored: StoredMessage): Promise<void> {
     for (const member of this.#ofClients.get(clientId) ?? []) {
       if (member.text !== text) continue;
-      const { topic, payload, qos, publishedRetain = false, properties, expiresMs, publisherId } = stored;
-      const { device, part } = stored;
-      const of = { ...(device === undefined ? {} : { device }), ...(part === undefined ? {} : { part }) };
-      const said = { properties, expiresMs, publisherId, ...of };
-      const message = new RoutedMessage({ topic, payload, qos, retain: publishedRetain, ...said });
-      return this.#passOn(member, message, new Set());
+      return this.#passOn(member, routedOf(stored, member.user), new Set());
     }
+  }
+
+  /** A message of a group that waits for a session that ends goes to another member of the group, while there are any. */
+  async #passOnWaiting(user: UserKey, waiting: Waiting, moved: ReadonlySet<number | undefined>): Promise<void> {
+    const { ofGroup, messageId, qos, brokerCounter } = waiting;
+    const parts = ofGroup === undefined ? undefined : sharedPartsOf(ofGroup);
+    const known = parts && this.#byKey.get(keyOf(`${user}`, parts));
+    // With QoS 2 what was sent goes to nobody else [MQTT-4.8.2-5].
+    if (known === undefined || moved.has(brokerCounter) || (qos === 2 && messageId !== undefined)) return;
+    const { topic } = waiting;
+    // Its right can be judged while the device is in memory.
+    if (topic === undefined || !(await this.#parts.load(topic))) return;
+    const stored = { ...waiting, topic, payload: Buffer.from(waiting.payload ?? ''), qos: (qos ?? 0) as QoS };
+    const message = routedOf(stored as StoredMessage, user);
+    const next = this.#choose(known.group, message, (member) => this.#mayGet(member, message));
+    if (next !== undefined) await Promise.resolve(this.#hand(next, message)).catch(() => {});
+  }
+
+  /** Whether a user is in any group. */
+  #hasGroups(user: UserKey): boolean {
+    return this.#shares.heldBy(`${user}`) > 0;
   }
 
   /** Whether the member's session may have the message now. */
@@ -307,7 +337,7 @@ export class SharedSubscriptions {
     const { clientId, user, text, owner } = joining;
     const parts = sharedPartsOf(text);
     if (parts === undefined) return undefined;
-    const key = `${owner}\0${parts.name}\0${parts.filter}`;
+    const key = keyOf(owner, parts);
     const known = this.#byKey.get(key);
     const before = known?.members.get(clientId);
     if (before !== undefined) return before;
@@ -391,8 +421,25 @@ export class SharedSubscriptions {
     if (session === undefined) return undefined;
     const { actor } = session;
     const owner = actor.guest ? actor.caller.key : `${actor.key}`;
-    return this.#byKey.get(`${owner}\0${parts.name}\0${parts.filter}`)?.members.get(live.client.id);
+    return this.#byKey.get(keyOf(owner, parts))?.members.get(live.client.id);
   }
+}
+
+/** What waits for a session, as it is stored. */
+type Waiting = StoredPacket & { readonly ofGroup?: string };
+
+function keyOf(owner: string, { name, filter }: { readonly name: string; readonly filter: string }): string {
+  return `${owner}\0${name}\0${filter}`;
+}
+
+/** @param user of the group: what is below `users/` is published by who may have it. */
+function routedOf(stored: StoredMessage, user: UserKey): RoutedMessage {
+  const { topic, payload, qos, publishedRetain = false, properties, expiresMs, publisherId, device, part } = stored;
+  const of = { ...(device === undefined ? {} : { device }), ...(part === undefined ? {} : { part }) };
+  return new RoutedMessage({
+    ...{ topic, payload, qos, retain: publishedRetain, properties, expiresMs, publisherId, user },
+    ...of,
+  });
 }
 
 function nothing(): void {}

@@ -6,7 +6,7 @@ import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { Gateways } from '../../domain/gateways/gateways.ts';
 import type { Presence } from '../../domain/gateways/presence.ts';
-import type { MqttSessions, StoredPacket } from '../../domain/ports/mqtt-sessions.ts';
+import type { JoinedWrites, MqttSessions, StoredPacket } from '../../domain/ports/mqtt-sessions.ts';
 import type { Actor } from '../../domain/users/user.ts';
 import { acknowledgement } from '../protocol/answers.ts';
 import { packetTypes } from '../protocol/packet-types.ts';
@@ -14,6 +14,7 @@ import { reasonCodes } from '../protocol/reason-codes.ts';
 import type { Dropped } from '../publish-refusals.ts';
 import type { PublishDecision, Publishing } from '../publishing.ts';
 import type { OwedBytes } from '../routing/owed-bytes.ts';
+import { Receipt } from '../routing/receipt.ts';
 import type { ClientSession, Sessions } from '../sessions.ts';
 import type { SignIn } from '../sign-in.ts';
 import type { StoredMessages } from '../stored-messages.ts';
@@ -35,10 +36,10 @@ export interface IncomingPublishesParts {
   readonly answers: AnswerOrder;
   readonly owed: OwedBytes;
   readonly undecided: Undecided;
-  readonly stored: Pick<MqttSessions, 'incomingStorePacket' | 'incomingDelPacket'>;
+  readonly stored: Pick<MqttSessions, 'incomingReserve' | 'incomingDelPacket'>;
   readonly messages: StoredMessages;
   /** Resolves when the subscribers of a relayed message have it, or it is queued for them. */
-  readonly relay: (packet: RelayedPacket, publisher: Actor) => Promise<void>;
+  readonly relay: (packet: RelayedPacket, publisher: Actor, receipt?: Receipt) => Promise<void>;
   /** The clock by which messages expire. */
   readonly nowMs: () => number;
   readonly log: Log;
@@ -149,13 +150,14 @@ export class IncomingPublishes {
   }
 
   /**
-   * QoS 2: stores the packet before it is routed, so that a repeat is recognised. One that may be a repeat waits for its turn,
-   * because the first must have been stored. A client of version 5 that is told of a failure does not release the packet.
+   * QoS 2: stores the packet with what its receivers are stored, so that a repeat is recognised. One that may be a repeat waits
+   * for its turn, because the first must have been stored. A client of version 5 that is told of a failure does not release the
+   * packet.
    */
   async #receive(session: ClientSession, received: Received & { readonly onRelayed: () => void }): Promise<void> {
     const { packet, place, mayRepeat, before, onRelayed } = received;
     const { client } = session;
-    const { relay, stored, answers, messages } = this.#parts;
+    const { answers, messages } = this.#parts;
     const decision = await this.#decide(session, packet);
     const answer = { type: packetTypes.pubrec, place, packet, dropped: undefined };
     if (mayRepeat || (await messages.isReceived(client, packet as StoredPacket))) {
@@ -163,28 +165,45 @@ export class IncomingPublishes {
       if (await messages.isReceived(client, packet as StoredPacket)) return this.#answer(client, answer);
     }
     const dropped = typeof decision === 'object' ? decision : undefined;
-    const kept =
-      client.v5 === undefined || dropped !== undefined ? undefined : await this.#storeReceived(client, packet);
+    const store = client.v5 !== undefined && dropped !== undefined ? undefined : this.#reserve(client, packet);
+    const kept = typeof store === 'object' ? store : undefined;
     const refused = client.v5 === undefined ? undefined : (dropped ?? (decision === 'taken' ? undefined : kept));
     // What is stored is not said to be refused, or it comes again under another id; a repeat is known by its fingerprint.
-    if (refused !== undefined || kept !== undefined) {
+    if (refused !== undefined || typeof store !== 'function') {
       await this.#answer(client, { ...answer, dropped: refused });
       client.answered(1);
       return;
     }
-    if (client.v5 === undefined) await stored.incomingStorePacket(client, packet as StoredPacket);
-    await before;
-    const relayed =
-      decision === 'relay' ? relay({ ...packet, publisherId: session.clientId }, session.actor) : undefined;
-    onRelayed();
+    await this.#relayReceived(
+      session,
+      { packet, before, onRelayed, receipt: new Receipt(store) },
+      decision === 'relay',
+    );
+    await this.#answer(client, answer);
+  }
+
+  /** Stores that a packet of QoS 2 has come, with what is stored of it for its receivers where it is relayed. */
+  async #relayReceived(
+    session: ClientSession,
+    received: Pick<Received, 'packet' | 'before'> & { readonly onRelayed: () => void; readonly receipt: Receipt },
+    isRelay: boolean,
+  ): Promise<void> {
+    const { packet, before, onRelayed, receipt } = received;
+    const { relay, stored } = this.#parts;
     try {
-      await relayed;
+      if (!isRelay) void receipt.store().catch(() => {});
+      await before;
+      if (isRelay) {
+        const relayed = relay({ ...packet, publisherId: session.clientId }, session.actor, receipt);
+        onRelayed();
+        await relayed;
+      }
+      await receipt.store();
     } catch (error) {
       // It comes again, and would be taken for a message that its receivers have.
-      await stored.incomingDelPacket(client, packet as StoredPacket).catch(() => {});
+      await stored.incomingDelPacket(session.client, packet as StoredPacket).catch(() => {});
       throw error;
     }
-    await this.#answer(client, answer);
   }
 
   /** Messages of the session that come behind this one are relayed behind it, though it is stored first. */
@@ -202,12 +221,15 @@ export class IncomingPublishes {
     }
   }
 
-  /** Keeps a packet of QoS 2 of a client of version 5. @returns what it is told where its quota keeps the packet out. */
-  async #storeReceived(client: Client, packet: PublishPacket): Promise<Dropped | undefined> {
+  /**
+   * Takes the room of a packet of QoS 2. @returns what stores it, or what a client of version 5 is told where its quota keeps the
+   * packet out.
+   */
+  #reserve(client: Client, packet: PublishPacket): ((joined: JoinedWrites) => Promise<void>) | Dropped {
     try {
-      await this.#parts.stored.incomingStorePacket(client, packet as StoredPacket);
-      return undefined;
+      return this.#parts.stored.incomingReserve(client, packet as StoredPacket);
     } catch (error) {
+      if (client.v5 === undefined) throw error;
       return beyondQuota(error);
     }
   }

@@ -12,8 +12,8 @@ let refusals = 0;
 
 /** An engine that may be asked to refuse to keep messages, as it does under load. */
 function refusing(sessions: MqttSessions): MqttSessions {
-  const enqueueForSubscribers: MqttSessions['enqueueForSubscribers'] = async (packet) => {
-    if (refusals === 0) return sessions.enqueueForSubscribers(packet);
+  const enqueueForSubscribers: MqttSessions['enqueueForSubscribers'] = async (packet, joined) => {
+    if (refusals === 0) return sessions.enqueueForSubscribers(packet, joined);
     refusals -= 1;
     throw new Refusal('busy', 'More MQTT messages arrive than can be stored.');
   };

@@ -7,6 +7,7 @@ import { type AgeClocks, trusted } from '../../../base/time/clock-watch.ts';
 import { limits } from '../../../config/limits.ts';
 import type {
   BrokerIdentity,
+  JoinedWrites,
   MqttSessions,
   PacketClient,
   QueueRecipient,
@@ -249,8 +250,15 @@ export class MqttPersistence implements MqttSessions {
    */
   async setup(broker: BrokerIdentity): Promise<void> {
     await this.#tables.start(broker.id);
-    if (broker.onSessionEnded !== undefined) this.#sessions.onEnded = broker.onSessionEnded;
-    if (broker.onSessionTaken !== undefined) this.#sessions.onTaken = broker.onSessionTaken;
+    const { onSessionEnded, onSessionLetGo, onSessionTaken } = broker;
+    if (onSessionEnded !== undefined) {
+      this.#sessions.onEnded = (session) => {
+        const take = onSessionEnded(session.clientId, session.user);
+        return take && this.#outgoing.handOver(session, take);
+      };
+    }
+    if (onSessionLetGo !== undefined) this.#sessions.onLetGo = onSessionLetGo;
+    if (onSessionTaken !== undefined) this.#sessions.onTaken = onSessionTaken;
     const loaded = await this.#sessions.load(
       this.#tables,
       broker.connectionOf ?? (() => undefined),
@@ -286,8 +294,8 @@ export class MqttPersistence implements MqttSessions {
     if (changes.length > 0) await this.#writes.finish(changes).catch(() => {});
   }
 
-  storeRetained(packet: StoredPacket): Promise<void> {
-    return this.#retained.store(packet);
+  storeRetained(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
+    return this.#retained.store(packet, joined);
   }
 
   createRetainedStream(filter: string): Readable {
@@ -324,8 +332,8 @@ export class MqttPersistence implements MqttSessions {
   }
 
   /** Keeps a message for all stored sessions that are to get it. */
-  enqueueForSubscribers(packet: StoredPacket): Promise<void> {
-    return this.#outgoing.enqueueFor(this.#sessions.subscriptions.takersOf(packet), packet, 'routed');
+  enqueueForSubscribers(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
+    return this.#outgoing.enqueueFor(this.#sessions.subscriptions.takersOf(packet), packet, 'routed', joined);
   }
 
   async countOffline(): Promise<{ readonly subsCount: number; readonly clientsCount: number }> {
@@ -365,8 +373,12 @@ export class MqttPersistence implements MqttSessions {
     return this.#incoming.idsOf(client);
   }
 
-  incomingStorePacket(client: PacketClient, packet: StoredPacket): Promise<void> {
-    return this.#incoming.store(client, packet);
+  async incomingStorePacket(client: PacketClient, packet: StoredPacket): Promise<void> {
+    await this.#incoming.reserve(client, packet)();
+  }
+
+  incomingReserve(client: PacketClient, packet: StoredPacket): (joined?: JoinedWrites) => Promise<void> {
+    return this.#incoming.reserve(client, packet);
   }
 
   incomingGetPacket(client: PacketClient, packet: StoredPacket): Promise<StoredPacket> {

@@ -4,7 +4,7 @@
 
 import { QlobberTrue } from 'qlobber';
 import { limits } from '../../../config/limits.ts';
-import type { RetainedCapacity, StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
+import type { JoinedWrites, RetainedCapacity, StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { filterGrammar } from './mqtt-filter-index.ts';
 import { packetColumns, packetFields } from './mqtt-packet.ts';
@@ -48,14 +48,14 @@ export class MqttRetained {
   }
 
   /** Stores the message as its topic's retained one; an empty payload removes that [MQTT-3.3.1-10]. */
-  async store(packet: StoredPacket): Promise<void> {
+  async store(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
     const { user, topic = '', qos = 0 } = packet;
     const isRemoval = packet.payload === undefined || packet.payload.length === 0;
     // Where the engine has to ask, a removal waits as well: changes of a topic are stored in the order of the calls.
     const answer = isRemoval ? this.capacityFor(undefined, []) : this.capacityFor(user, [packet]);
     const capacity = answer instanceof Promise ? await answer : answer;
     if (isRemoval) {
-      const [gone = 0] = await this.#writes.write([{ kind: 'retained-removed', topic }]);
+      const [gone = 0] = await this.#writes.write([{ kind: 'retained-removed', topic }], joined);
       this.size -= gone;
       return;
     }
@@ -70,7 +70,7 @@ export class MqttRetained {
     try {
       const extra = packet.properties?.length ?? 0;
       const row = { user: user ?? null, qos, extra, mayAdd: added === 1, ...packetColumns(packet) };
-      const [outcome] = await this.#writes.write([{ kind: 'retained', ...row }]);
+      const [outcome] = await this.#writes.write([{ kind: 'retained', ...row }], joined);
       if (outcome !== retained.added) this.size -= added;
       if (outcome === retained.full) this.dropped += 1;
     } catch (error) {

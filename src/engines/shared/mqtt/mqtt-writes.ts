@@ -3,12 +3,19 @@
 // writer, or a commit. Bounded (I4).
 import { isTransient, Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
+import type { JoinedWrites } from '../../../domain/ports/mqtt-sessions.ts';
 import type { MqttChange, MqttTables } from './mqtt-tables.ts';
 
+/** What is asked for at once, or by several who want it in one unit. */
 interface Call {
-  readonly changes: readonly MqttChange[];
+  readonly parts: readonly CallPart[];
+  readonly joined: JoinedWrites | undefined;
   /** Rows that it writes, about. */
   readonly weight: number;
+}
+
+interface CallPart {
+  readonly changes: readonly MqttChange[];
   readonly resolve: (counts: readonly number[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -29,16 +36,20 @@ export class MqttWrites {
 
   /**
    * Stores all changes or none; resolves after the commit, in the order of the calls.
+   * @param joined stored, or refused, with those of other calls of this turn of the event loop that name the same.
    * @returns what each change counts as.
    * @throws Refusal `busy` when too many wait, `storage` when the disk refuses.
    */
-  write(changes: readonly MqttChange[]): Promise<readonly number[]> {
+  write(changes: readonly MqttChange[], joined?: JoinedWrites): Promise<readonly number[]> {
+    const before = joined && this.#takeJoined(joined);
     if (this.#weight + weightOf(changes) > waitingRowsMax) {
-      return Promise.reject(
-        new Refusal('busy', 'More MQTT messages arrive than can be stored.', { retryAfterS: limits.busyRetryAfterS }),
-      );
+      const busy = new Refusal('busy', 'More MQTT messages arrive than can be stored.', {
+        retryAfterS: limits.busyRetryAfterS,
+      });
+      for (const { reject } of before?.parts ?? []) reject(busy);
+      return Promise.reject(busy);
     }
-    return this.finish(changes);
+    return this.#put(changes, joined, before);
   }
 
   /**
@@ -46,12 +57,26 @@ export class MqttWrites {
    * cannot be more of these than stored messages.
    */
   finish(changes: readonly MqttChange[]): Promise<readonly number[]> {
-    const weight = weightOf(changes);
+    return this.#put(changes);
+  }
+
+  #put(changes: readonly MqttChange[], joined?: JoinedWrites, before?: Call): Promise<readonly number[]> {
+    const weight = weightOf(changes) + (before?.weight ?? 0);
     this.#weight += weight;
     return new Promise((resolve, reject) => {
-      this.#calls.push({ changes, weight, resolve, reject });
+      const part = { changes, resolve, reject };
+      this.#calls.push({ parts: before === undefined ? [part] : [...before.parts, part], joined, weight });
       this.#schedule();
     });
+  }
+
+  /** Takes back what waits to be stored with others: it goes with the last of them, whose order is the one that matters. */
+  #takeJoined(joined: JoinedWrites): Call | undefined {
+    const at = this.#calls.findLastIndex((call) => call.joined === joined);
+    if (at < 0) return undefined;
+    const [call] = this.#calls.splice(at, 1);
+    this.#weight -= call?.weight ?? 0;
+    return call;
   }
 
   /** Resolves when no write is pending. */
@@ -81,26 +106,27 @@ export class MqttWrites {
 
   #send(unit: readonly Call[]): void {
     this.#unitsInFlight += 1;
-    this.#tables.write(unit.flatMap(({ changes }) => changes)).then(
+    this.#tables.write(unit.flatMap(changesOf)).then(
       (counts) => {
-        let first = 0;
-        for (const { changes: own, resolve } of unit) {
-          resolve(counts.slice(first, first + own.length));
-          first += own.length;
-        }
+        answer(unit, counts);
         this.#finished();
       },
       async (error) => {
         // What is wrong with one call must not have the others refused.
         if (unit.length > 1 && !(error instanceof Refusal && isTransient(error))) await this.#sendEach(unit);
-        else for (const call of unit) call.reject(error);
+        else refuse(unit, error);
         this.#finished();
       },
     );
   }
 
   async #sendEach(unit: readonly Call[]): Promise<void> {
-    for (const { changes, resolve, reject } of unit) await this.#tables.write(changes).then(resolve, reject);
+    for (const call of unit) {
+      await this.#tables.write(changesOf(call)).then(
+        (counts) => answer([call], counts),
+        (error: unknown) => refuse([call], error),
+      );
+    }
   }
 
   #finished(): void {
@@ -108,6 +134,24 @@ export class MqttWrites {
     if (this.#calls.length > 0) this.#schedule();
     else if (this.#unitsInFlight === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
+}
+
+function changesOf({ parts }: Call): readonly MqttChange[] {
+  return parts.length === 1 ? (parts[0] as CallPart).changes : parts.flatMap(({ changes }) => changes);
+}
+
+function answer(unit: readonly Call[], counts: readonly number[]): void {
+  let first = 0;
+  for (const { parts } of unit) {
+    for (const { changes, resolve } of parts) {
+      resolve(counts.slice(first, first + changes.length));
+      first += changes.length;
+    }
+  }
+}
+
+function refuse(unit: readonly Call[], error: unknown): void {
+  for (const { parts } of unit) for (const { reject } of parts) reject(error);
 }
 
 // At limits.deliveriesMax messages on their way to subscribers ingest waits; each of those is two rows here. The rest of

@@ -4,7 +4,7 @@
 
 import { Refusal } from '../../../../base/refusal.ts';
 import { limits } from '../../../../config/limits.ts';
-import type { PacketClient, StoredPacket } from '../../../../domain/ports/mqtt-sessions.ts';
+import type { JoinedWrites, PacketClient, StoredPacket } from '../../../../domain/ports/mqtt-sessions.ts';
 import { packetColumns, packetFields } from '../mqtt-packet.ts';
 import type { MqttReads } from '../mqtt-tables.ts';
 import { type MqttUsage, messageCost } from '../mqtt-usage.ts';
@@ -47,31 +47,40 @@ export class MqttIncoming {
     return ids;
   }
 
-  /** @throws Refusal `too-many` when too many messages await PUBREL, `quota` when they exceed the quota. */
-  async store(client: PacketClient, packet: StoredPacket): Promise<void> {
+  /**
+   * Takes the room of a message. @returns what stores it.
+   * @throws Refusal `too-many` when too many messages await PUBREL, `quota` when they exceed the quota.
+   */
+  reserve(client: PacketClient, packet: StoredPacket): (joined?: JoinedWrites) => Promise<void> {
     const id = packetIdOf(packet);
     const ids = this.idsOf(client);
     if (ids !== undefined) {
       assertCapacity(ids).add(id);
-      return;
+      return nothingToStore;
     }
-    if (this.#sessions.hasEnded(client)) return;
+    if (this.#sessions.hasEnded(client)) return nothingToStore;
     const session = this.#sessions.getOrCreate(client.id);
     assertCapacity(session.incoming);
     const bytes = messageCost(packet);
     if (!this.#usage.takeBytes(session, bytes))
       throw new Refusal('quota', 'The messages of QoS 2 under way take more than the quota of MQTT sessions.');
     this.#forget(session, id);
-    const { qos = 0, retain = false } = packet;
-    const row = { session: session.key, packetId: id, qos, retain };
-    const write = this.#sessions.write(session, [{ kind: 'incoming', ...row, ...packetColumns(packet) }]);
-    session.putIncoming(id, { stored: write, bytes });
-    try {
-      await write;
-    } catch (error) {
-      if (session.incoming.get(id)?.stored === write) this.#forget(session, id);
-      throw error;
-    }
+    const { promise: stored, resolve, reject } = Promise.withResolvers<void>();
+    stored.catch(() => {});
+    const incoming = { stored, bytes };
+    session.putIncoming(id, incoming);
+    return async (joined) => {
+      const { qos = 0, retain = false } = packet;
+      const row = { session: session.key, packetId: id, qos, retain };
+      try {
+        await this.#sessions.write(session, [{ kind: 'incoming', ...row, ...packetColumns(packet) }], joined);
+        resolve();
+      } catch (error) {
+        if (session.incoming.get(id) === incoming) this.#forget(session, id);
+        reject(error);
+        throw error;
+      }
+    };
   }
 
   /** @throws Error when no message is stored under this packet id. */
@@ -118,6 +127,8 @@ export class MqttIncoming {
     if (!session.ended) this.#usage.releaseBytes(session.user, incoming.bytes);
   }
 }
+
+async function nothingToStore(): Promise<void> {}
 
 function packetIdOf(packet: StoredPacket): number {
   if (packet.messageId === undefined) throw new Error('A QoS 2 packet has a packet id.');

@@ -6,9 +6,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../../../../config/limits.ts';
 import type {
   BrokerIdentity,
+  JoinedWrites,
   PacketClient,
   QueueRecipient,
   StoredPacket,
+  TakesWaiting,
 } from '../../../../domain/ports/mqtt-sessions.ts';
 import { packetColumns, packetFields } from '../mqtt-packet.ts';
 import type { MqttReads, QueuedRow } from '../mqtt-tables.ts';
@@ -78,6 +80,7 @@ export class MqttOutgoing {
     qosOf: ReadonlyMap<StoredSession, number>,
     packet: StoredPacket,
     way: 'routed' | 'direct',
+    joined?: JoinedWrites,
   ): Promise<void> {
     const bytes = messageCost(packet);
     const qosBySession = this.#reserveCapacity(qosOf, packet, bytes);
@@ -87,10 +90,8 @@ export class MqttOutgoing {
     }
     const message = this.#numberOf(packet, way);
     try {
-      await this.#writes.write([
-        ...rowsOf(qosBySession.keys()),
-        { kind: 'message', message, bytes, recipients: qosBySession, ...packetColumns(packet) },
-      ]);
+      const row = { message, bytes, recipients: qosBySession, ...packetColumns(packet) } as const;
+      await this.#writes.write([...rowsOf(qosBySession.keys()), { kind: 'message', ...row }], joined);
     } catch (error) {
       for (const session of qosBySession.keys()) this.#releaseCapacity(session, 1, bytes);
       throw error;
@@ -172,6 +173,16 @@ export class MqttOutgoing {
       }
     } finally {
       this.#sentBeforeReplay.set(client, null);
+    }
+  }
+
+  /** Gives all that waits for a session that ends to whoever takes it, the oldest first. */
+  async handOver(session: StoredSession, take: TakesWaiting): Promise<void> {
+    const packetIds = new Map(Array.from(session.sent, ([packetId, { message }]) => [message, packetId]));
+    const finishing = session.finishing();
+    for await (const row of this.#reads.queue(session.key, this.#committedMessage)) {
+      if (this.#writes.closed) return;
+      if (!row.isReleased && !finishing.has(row.message)) await take(this.#packetOf(row, packetIds.get(row.message)));
     }
   }
 

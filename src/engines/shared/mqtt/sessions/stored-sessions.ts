@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Refusal } from '../../../../base/refusal.ts';
 import { limits } from '../../../../config/limits.ts';
 import type {
+  JoinedWrites,
   PacketClient,
   StoredSessionFacts,
   Subscription,
@@ -48,8 +49,12 @@ export class StoredSessions {
   /** By client id: sessions that are being let go, and that are being taken. Bounded by the connections that begin. */
   readonly #leaving = new Set<string>();
   readonly #coming = new Map<string, Promise<void>>();
-  /** Called when a session has ended, or is one of another process. */
-  onEnded: (clientId: string) => void = () => {};
+  /** By client id: sessions that have ended, and whose rows are not deleted yet. */
+  readonly #ending = new Map<string, Promise<void>>();
+  /** Called when a session ends; what waits for it is deleted when the result has resolved. */
+  onEnded: (session: StoredSession) => Promise<void> | undefined = () => undefined;
+  /** Called when a session is one of another process. */
+  onLetGo: (clientId: string) => void = () => {};
   /** Called when a session has come from another process. */
   onTaken: (clientId: string) => void = () => {};
   #connectionOf: ConnectionOf = () => undefined;
@@ -190,8 +195,8 @@ export class StoredSessions {
   }
 
   /** Stores changes of a session, after its row where that is not stored yet. */
-  async write(session: StoredSession, changes: readonly MqttChange[]): Promise<void> {
-    await this.#writes.write([...rowsOf([session]), ...changes]);
+  async write(session: StoredSession, changes: readonly MqttChange[], joined?: JoinedWrites): Promise<void> {
+    await this.#writes.write([...rowsOf([session]), ...changes], joined);
     session.stored = true;
   }
 
@@ -200,6 +205,7 @@ export class StoredSessions {
    * @throws Refusal `exists` when it is another user's, `busy` when there are too many.
    */
   async claim(clientId: string, user: UserKey, expiryS?: number): Promise<void> {
+    await this.#ending.get(clientId);
     const known = this.#byClient.get(clientId);
     if (known?.user !== undefined && known.user !== user) {
       throw new Refusal('exists', `The client id ${clientId} belongs to a session of somebody else.`);
@@ -244,10 +250,24 @@ export class StoredSessions {
     const connection = this.#connectionOf(clientId);
     if (connection !== undefined) this.#ended.add(connection);
     const session = this.#byClient.get(clientId);
-    if (session === undefined) return;
+    if (session === undefined) return this.#ending.get(clientId);
     this.#drop(session);
-    this.onEnded(clientId);
+    const ended = this.#delete(session);
+    const ending = ended.catch(() => {});
+    this.#ending.set(clientId, ending);
+    void ending.then(() => {
+      if (this.#ending.get(clientId) === ending) this.#ending.delete(clientId);
+    });
+    await ended;
+  }
+
+  /** Deletes the rows of a session that has ended. */
+  async #delete(session: StoredSession): Promise<void> {
+    const { clientId } = session;
+    const handedOver = this.onEnded(session);
     try {
+      // A crash before the rows are gone has somebody get the messages a second time, rather than nobody.
+      if (handedOver !== undefined) await handedOver;
       const [cleared = 0] = await this.#writes.write([{ kind: 'session-ended', session: session.key, clientId }]);
       if (cleared === clearRowsMax) this.#clearInSlices({ kind: 'queue-cleared', session: session.key });
     } catch (error) {
@@ -264,7 +284,7 @@ export class StoredSessions {
     if (session !== undefined) {
       this.#leaving.add(clientId);
       this.#drop(session);
-      this.onEnded(clientId);
+      this.onLetGo(clientId);
     }
     if (!this.#leaving.has(clientId)) return;
     // Behind all that was to be stored of it.

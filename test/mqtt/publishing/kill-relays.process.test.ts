@@ -1,0 +1,109 @@
+// Kills while messages of QoS 2 go from one kept session to another: that a message has come is stored in the commit of what is
+// stored of it for its receiver, so its repeat after a crash is neither taken for one that the receiver has, nor given twice.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Packet } from 'mqtt-packet';
+import { heard, PacketClient } from '../../support/mqtt/packet-client.ts';
+import { adminPassword, type Dundun, startDundun } from '../../support/process.ts';
+
+const topic = 'users/admin/killed';
+const inFlight = 60;
+/** After so many answers the service is killed. */
+const rounds = [1, 7, 30, 61, 90, 150, 2, 45, 120, 200];
+
+/** A message of which the publisher does not know yet that it is done. */
+interface Message {
+  readonly messageId: number;
+  readonly payload: string;
+  state: 'sent' | 'received';
+}
+
+test('a message of QoS 2 comes to its receiver once, wherever the service is killed', async () => {
+  let server = await startDundun();
+  const { folder } = server;
+  const receiver = await connect(server, 'receiver');
+  await receiver.subscribe({ topic, qos: 1 });
+  await receiver.leave();
+  const publisher = new Publisher();
+  for (const answers of rounds) {
+    const session = await connect(server, 'publisher');
+    await publisher.run(session, answers);
+    server.child.kill('SIGKILL');
+    await server.exit;
+    server = await startDundun({ folder });
+  }
+  const session = await connect(server, 'publisher');
+  await publisher.finish(session);
+  const back = await connect(server, 'receiver');
+  const times = new Map<string, number>();
+  for (const { payload } of heard(await back.deliveries())) times.set(payload, (times.get(payload) ?? 0) + 1);
+  const expected = publisher.payloads;
+  const lost = expected.filter((payload) => !times.has(payload));
+  const twice = expected.filter((payload) => (times.get(payload) ?? 0) > 1);
+  assert.deepEqual({ lost, twice, count: times.size }, { lost: [], twice: [], count: expected.length });
+  await server.stop();
+});
+
+/** Publishes as the specification asks: what is not answered is sent again, under its packet id. */
+class Publisher {
+  readonly #messages: Message[] = [];
+  #count = 0;
+
+  get payloads(): readonly string[] {
+    return Array.from({ length: this.#count }, (_, n) => `${n}`);
+  }
+
+  /** Publishes until so many answers have come. */
+  async run(client: PacketClient, answers: number): Promise<void> {
+    await client.send(...this.#again());
+    for (let left = answers; left > 0; left--) {
+      const fresh: Packet[] = [];
+      while (this.#messages.length < inFlight) fresh.push(this.#next());
+      await client.send(...fresh);
+      await this.#take(client);
+    }
+  }
+
+  /** What is left comes to its end. */
+  async finish(client: PacketClient): Promise<void> {
+    await client.send(...this.#again());
+    while (this.#messages.length > 0) await this.#take(client);
+  }
+
+  #next(): Packet {
+    const messageId = (this.#count % 65_535) + 1;
+    const message: Message = { messageId, payload: `${this.#count}`, state: 'sent' };
+    this.#count += 1;
+    this.#messages.push(message);
+    return { cmd: 'publish', topic, payload: message.payload, qos: 2, dup: false, retain: false, messageId };
+  }
+
+  #again(): Packet[] {
+    return this.#messages.map(({ messageId, payload, state }) =>
+      state === 'sent'
+        ? { cmd: 'publish', topic, payload, qos: 2, dup: true, retain: false, messageId }
+        : { cmd: 'pubrel', messageId },
+    );
+  }
+
+  async #take(client: PacketClient): Promise<void> {
+    const [answer] = await client.answers(1);
+    const at = this.#messages.findIndex(({ messageId }) => messageId === answer?.messageId);
+    const message = this.#messages[at];
+    if (message === undefined) return;
+    if (answer?.cmd === 'pubcomp') this.#messages.splice(at, 1);
+    else {
+      message.state = 'received';
+      await client.send({ cmd: 'pubrel', messageId: message.messageId });
+    }
+  }
+}
+
+async function connect({ ports }: Dundun, clientId: string): Promise<PacketClient> {
+  const client = await PacketClient.open({ running: { ports } }, { version: 4 });
+  const { returnCode } = await client.signIn({
+    ...{ clientId, clean: false, username: 'admin', password: Buffer.from(adminPassword) },
+  });
+  assert.equal(returnCode, 0);
+  return client;
+}
