@@ -208,6 +208,27 @@ describe('in a browser, the first page', { skip }, () => {
       await page.getByRole('link', { name: '1 device is silent beyond its habit' }).click();
       await page.waitForURL(/shared=true/);
     });
+    // Nor is it hidden behind alarms of others.
+    await push(41.5);
+    for (const [screen, options] of Object.entries(screens))
+      await visit({ browser, server, options }, async (page) => {
+        await signIn(page, 'owner', '/now');
+        const list = page.getByRole('list', { name: 'Alarms' });
+        await list.getByText('Soil of Field 3: 41.5 °C').waitFor();
+        await list.getByRole('link', { name: '1 device is silent beyond its habit' }).waitFor();
+        await list.getByRole('link', { name: 'Old well' }).waitFor();
+        assert.equal(await list.getByRole('listitem').count(), 2, screen);
+        await assertFitsScreen(page);
+        await assertAccessible(page);
+        await page.getByText('Over', { exact: true }).click();
+        await page.waitForURL(/view=over/);
+        await page
+          .getByText(/, ended/)
+          .first()
+          .waitFor();
+        assert.equal(await page.getByText('Old well').count(), 0, screen);
+      });
+    await push(1);
     await push(1, 'dead');
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/now');
