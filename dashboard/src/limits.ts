@@ -97,6 +97,8 @@ export const limits = {
   alarmsReadMs: 60_000,
   /** Devices not heard for a day that are held against their habit, of one's own and of those shared. Beyond: all count as silent. */
   silentLookedAtMax: 20,
+  /** Of these, those named where they are counted. */
+  silentNamedMax: 3,
   /** Milliseconds by which "since the beginning of the day" is read again. */
   todayStaleMs: 60_000,
   /** Characters of a note to an alarm, the most that the server takes. */

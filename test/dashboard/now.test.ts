@@ -208,6 +208,27 @@ describe('in a browser, the first page', { skip }, () => {
       await page.getByRole('link', { name: '1 device is silent beyond its habit' }).click();
       await page.waitForURL(/shared=true/);
     });
+    // Nor is it hidden behind alarms of others.
+    await push(41.5);
+    for (const [screen, options] of Object.entries(screens))
+      await visit({ browser, server, options }, async (page) => {
+        await signIn(page, 'owner', '/now');
+        const list = page.getByRole('list', { name: 'Alarms' });
+        await list.getByText('Soil of Field 3: 41.5 °C').waitFor();
+        await list.getByRole('link', { name: '1 device is silent beyond its habit' }).waitFor();
+        await list.getByRole('link', { name: 'Old well' }).waitFor();
+        assert.equal(await list.getByRole('listitem').count(), 2, screen);
+        await assertFitsScreen(page);
+        await assertAccessible(page);
+        await page.getByText('Over', { exact: true }).click();
+        await page.waitForURL(/view=over/);
+        await page
+          .getByText(/, ended/)
+          .first()
+          .waitFor();
+        assert.equal(await page.getByText('Old well').count(), 0, screen);
+      });
+    await push(1);
     await push(1, 'dead');
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', '/now');
@@ -236,12 +257,78 @@ test('in a browser, a notification that reaches nobody says so, and channels tha
       await assertAccessible(page);
       await page.goto('/notifications/new?device=d&sensor=s');
       await page.getByRole('button', { name: /^Ways of telling/ }).click();
-      // What is chosen can be taken away, and then not be chosen again.
+      // Nothing can send: it is recorded, and what is missing is said.
       const email = page.getByRole('checkbox', { name: 'e-mail' });
-      await email.uncheck();
+      assert.equal(await email.isChecked(), false);
       assert.equal(await email.isDisabled(), true);
+      assert.equal(await page.getByRole('checkbox', { name: 'record only' }).isChecked(), true);
       assert.equal(await page.getByRole('checkbox', { name: /webhook/i }).isDisabled(), true);
       await page.getByText('Who runs this service can set one up.').first().waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByText(/^Nothing can be sent yet/).waitFor();
+      await assertAccessible(page);
+      // What is chosen already can be taken away, and then not be chosen again.
+      await page.goto('/notifications');
+      await page.getByRole('link', { name: 'email' }).click();
+      await page.getByRole('button', { name: /^Ways of telling/ }).click();
+      await email.uncheck();
+      assert.equal(await email.isDisabled(), true);
+    });
+  } finally {
+    await browser.close();
+    await server.stop();
+  }
+});
+
+test('in a browser, a notification says what became of what it did: recorded, not delivered, set', {
+  skip,
+}, async () => {
+  buildWhereStale();
+  const server = await TestServer.start();
+  const browser = await launchBrowser();
+  try {
+    const actuators = [{ id: 'valve' }];
+    await server.call('owner', 'POST', '/devices', { json: { id: 'd', sensors: [{ id: 's' }], actuators } });
+    const condition = { devices: ['d'], sensors: ['s'], expression: 's>1' };
+    const setting = { type: 'ActuationAction', value: { device_id: 'd', actuator_id: 'valve', actuator_value: 1 } };
+    const ids: Record<string, string> = {};
+    for (const [description, action] of Object.entries({
+      Recorded: { usernames: ['owner'], channels: ['none'], message: 'x' },
+      Mailed: { usernames: ['owner'], channels: ['email'], message: 'x' },
+      Set: setting,
+    }))
+      ids[description] = (
+        await server.call('owner', 'POST', '/notifications', { json: { description, condition, action } })
+      ).text;
+    await server.call('owner', 'POST', '/devices/d/sensors/s/values', { json: { value: 2 } });
+    await server.running.idle();
+    const become = { Recorded: 'recorded only', Mailed: 'not delivered', Set: 'actuator set' };
+    for (const options of Object.values(screens))
+      await visit({ browser, server, options }, async (page) => {
+        await signIn(page, 'owner', '/notifications');
+        for (const [description, words] of Object.entries(become))
+          await page
+            .getByRole('listitem')
+            .filter({ hasText: description })
+            .getByText(words, { exact: true })
+            .filter({ visible: true })
+            .waitFor();
+        assert.equal(await page.getByText('Last sent').count(), 0);
+        await assertFitsScreen(page);
+        await assertAccessible(page);
+      });
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner', '/notifications?view=outbox');
+      await page.getByText('recorded', { exact: true }).waitFor();
+      for (const [description, words] of Object.entries(become)) {
+        await page.goto(`/notifications/${ids[description]}`);
+        await page.getByText(words, { exact: true }).first().waitFor();
+      }
+      // What is recorded only is no message that was sent.
+      await server.call('owner', 'POST', '/devices/d/sensors/s/values', { json: { value: 0 } });
+      await server.running.idle();
+      await page.goto('/now');
+      await page.getByText('messages were sent').waitFor();
     });
   } finally {
     await browser.close();

@@ -1,6 +1,8 @@
 // What the server says when it refuses (RFC 9457), as an error with the server's own words; and what is shown when it
 // cannot be reached. Thrown by call() of client.ts; forms show each fault beside the field its pointer names.
 
+import { plainJson } from './plain-text.ts';
+
 export interface FieldFault {
   /** A JSON pointer such as `/sensors/0/id`. */
   readonly pointer: string;
@@ -65,7 +67,7 @@ export class ApiProblem extends Error {
 
   static async of(response: Response): Promise<ApiProblem> {
     const text = await response.text().catch(() => '');
-    return ApiProblem.from(response, parse(text));
+    return ApiProblem.from(response, parse(plainJson(text)));
   }
 
   static from(response: Response, body: unknown): ApiProblem {

@@ -3,6 +3,7 @@
 // it is renewed once and the call repeated. Whatever is no success is thrown as ApiProblem.
 import createClient from 'openapi-fetch';
 import { ApiProblem } from './api-problem.ts';
+import { plainAnswer } from './plain-text.ts';
 import type { components, paths } from './schema.generated.ts';
 import { session } from './session.ts';
 
@@ -14,7 +15,7 @@ export type Datapoint = Schemas['Datapoint'];
 export const api = createClient<paths>({
   baseUrl: window.location.origin,
   headers: { accept: 'application/json' },
-  fetch: fetchWithToken,
+  fetch: async (request) => plainAnswer(await fetchWithToken(request), request.url),
 });
 
 interface ApiAnswer<T> {

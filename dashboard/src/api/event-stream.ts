@@ -2,6 +2,7 @@
 // so that what was missed is told first. Used by use-live.ts.
 import { limits } from '../limits.ts';
 import { fetchWithToken } from './client.ts';
+import { plainJson } from './plain-text.ts';
 
 export interface StreamEvent {
   readonly event: string;
@@ -64,7 +65,11 @@ function parseBlock(block: string): (StreamEvent & { readonly id?: string }) | u
   const data = fields.get('data');
   if (data === undefined) return undefined;
   const id = fields.get('id');
-  return { event: fields.get('event') ?? 'message', data: JSON.parse(data), ...(id === undefined ? {} : { id }) };
+  return {
+    event: fields.get('event') ?? 'message',
+    data: JSON.parse(plainJson(data)),
+    ...(id === undefined ? {} : { id }),
+  };
 }
 
 function splitLine(line: string): [string, string] {

@@ -1,6 +1,17 @@
-// What stands in a sentence and is of no language, such as a format of times: kept together by itself where one reads from right
-// to left (Unicode's first strong isolate), which would else turn its parts round.
+// What stands in a sentence and is not of its language, such as a name or a format of times: kept together by itself (Unicode's
+// first strong isolate) where it would else turn its neighbours round, or be turned by them: where the page reads from right to
+// left, and where it is written in letters that do.
 
-export function isolated<T extends string | number>(part: T): T | string {
-  return document.documentElement.dir === 'rtl' && typeof part === 'string' ? `\u2068${part}\u2069` : part;
+const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+export function isolated<T>(part: T): T | string {
+  if (typeof part !== 'string' || part === '') return part;
+  return document.documentElement.dir === 'rtl' || rightToLeft.test(part) ? `\u2068${part}\u2069` : part;
+}
+
+/** The texts of a catalogue, where whatever is put into a sentence is isolated. */
+export function withIsolatedParts<T>(texts: T): T {
+  if (typeof texts === 'function') return ((...parts: unknown[]) => texts(...parts.map(isolated))) as T;
+  if (typeof texts !== 'object' || texts === null || Array.isArray(texts)) return texts;
+  return Object.fromEntries(Object.entries(texts).map(([name, one]) => [name, withIsolatedParts(one)])) as T;
 }

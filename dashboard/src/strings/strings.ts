@@ -4,6 +4,7 @@
 import { createContext, use, useContext, useMemo } from 'react';
 import type { FirstStrings, PageStrings, Strings } from './catalogue.ts';
 import { en } from './en.ts';
+import { withIsolatedParts } from './isolated.ts';
 
 export const languages = {
   en: 'English',
@@ -82,7 +83,7 @@ const catalogues: Readonly<Record<Language, () => Promise<FirstStrings> | FirstS
 };
 
 export async function loadStrings(language: Language): Promise<FirstStrings> {
-  return catalogues[language]();
+  return withIsolatedParts(await catalogues[language]());
 }
 
 const pageCatalogues: Readonly<Record<Language, () => Promise<PageStrings>>> = {
@@ -101,7 +102,7 @@ const loadingPages = new Map<Language, Promise<PageStrings>>();
 export function loadPageStrings(language: Language): Promise<PageStrings> {
   const known = loadingPages.get(language);
   if (known !== undefined) return known;
-  const loading = pageCatalogues[language]();
+  const loading = pageCatalogues[language]().then(withIsolatedParts);
   loadingPages.set(language, loading);
   loading.then(
     (pages) => loadedPages.set(language, pages),

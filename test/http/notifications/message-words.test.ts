@@ -55,6 +55,23 @@ test('a message names the device, the sensor, the value with its unit, the time 
   await make(server, { as: 'owner', call: `DELETE /notifications/${rule}`, expect: 204 });
 });
 
+test('signs that turn the direction of text are in no message, whoever put them there', async () => {
+  const sensors = [{ id: 'TC', name: 'S\u202eoil', unit: '\u2067m' }];
+  const json = { id: 'turned', name: 'Field\u202e 3\u2066', sensors };
+  await make(server, { as: 'owner', call: 'POST /devices', json, expect: 204 });
+  const message = 'N\u202dow {device}: {sensor} {value} {unit}\u202e!';
+  const rule = await addRule('turned', { message });
+  await push('turned', 21.5);
+  assert.equal(await newest(), 'Now Field 3: Soil 21.5 m!');
+  await make(server, { as: 'owner', call: `DELETE /notifications/${rule}`, expect: 204 });
+  const said = { username: 'owner', channel: 'none', message: 'fro\u202em a person' };
+  await make(server, { as: 'owner', call: 'POST /socials', json: said, expect: 200 });
+  assert.equal(await newest(), 'from a person');
+  // Marks of direction that reach no further than themselves, and letters of any direction, stay.
+  await make(server, { as: 'owner', call: 'POST /socials', json: { ...said, message: 'حقل\u200f 3' }, expect: 200 });
+  assert.equal(await newest(), 'حقل\u200f 3');
+});
+
 test('a sensor that is called as a word is meant before the word, also before it has a value', async () => {
   const rule = await addRule('odd', { message: '{device} {value} {unit}' });
   await push('odd', 5);

@@ -1,5 +1,6 @@
 // The columns of a file: what is in each, and what it is taken for, which can be changed.
 import { NativeSelect, Text, TextInput, Title } from '@mantine/core';
+import { plainText } from '../../api/plain-text.ts';
 import type { Strings } from '../../strings/catalogue.ts';
 import { usePageStrings } from '../../strings/strings.ts';
 import type { Columns } from './import-call.ts';
@@ -51,7 +52,7 @@ interface ColumnRowProps {
 
 function ColumnRow({ column, role, onRole }: ColumnRowProps) {
   const { imports } = usePageStrings();
-  const name = column.name || imports.column(column.column);
+  const name = plainText(column.name ?? '') || imports.column(column.column);
   const isSensor = !(words as readonly string[]).includes(role);
   const choose = (word: string) => onRole(word === '/' ? `/${sensorIdOf(column)}` : word);
   return (

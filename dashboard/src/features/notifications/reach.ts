@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { factsQuery } from '../../api/facts.ts';
 import { meQuery } from '../../api/me.ts';
 import { useSession } from '../../api/use-session.ts';
-import type { Rule } from './editor/draft.ts';
+import { actionOf, type Rule } from './editor/draft.ts';
 
 export type Obstacle = 'provider' | 'address';
 
@@ -32,11 +32,28 @@ export function useReach(): Reach {
 
 /** What keeps every message of the rule from being sent, and by which channels; undefined where one may arrive. */
 export function obstacleOfRule(
-  { action }: Rule,
+  rule: Rule,
   { obstacleOf }: Reach,
 ): { readonly obstacle: Obstacle; readonly channels: readonly string[] } | undefined {
-  const { channels = [], usernames = [] } = action as { channels?: readonly string[]; usernames?: readonly string[] };
+  const { channels = [], usernames = [] } = actionOf(rule).message ?? {};
   const found = channels.map((channel) => obstacleOf(channel, usernames));
   const [first] = found;
-  return first === undefined || found.some((one) => one === undefined) ? undefined : { obstacle: first, channels };
+  if (first === undefined || found.some((one) => one === undefined)) return undefined;
+  return { obstacle: first, channels: channels.filter((_, at) => found[at] === first) };
+}
+
+export type Outcome = 'sent' | 'recorded' | 'set' | 'partly' | 'failed' | 'waiting';
+
+/** What became of what the rule did when it fired last; undefined where it never fired. */
+export function outcomeOf(rule: Rule): Outcome | undefined {
+  const { last_notification: fired, last_success: success, last_failure: failure } = rule;
+  if (fired === undefined) return undefined;
+  const isSince = (at: string | undefined) => at !== undefined && Date.parse(at) >= Date.parse(fired);
+  const { message, actuation } = actionOf(rule);
+  const channels = message?.channels ?? [];
+  // Where it is recorded as well, that succeeds always, and tells nothing of the others.
+  if (isSince(failure)) return isSince(success) && !channels.includes('none') ? 'partly' : 'failed';
+  if (!isSince(success)) return 'waiting';
+  if (actuation !== undefined) return 'set';
+  return channels.every((channel) => channel === 'none') ? 'recorded' : 'sent';
 }

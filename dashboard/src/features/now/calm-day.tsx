@@ -45,7 +45,11 @@ export function CalmDay() {
   const sent = useQuery({
     ...{ queryKey: keys.today('sent', since), staleTime },
     queryFn: () =>
-      callPage(api.GET('/api/v2/socials', { params: { query: { ...one, q: `status==sent;timestamp>=${since}` } } })),
+      callPage(
+        api.GET('/api/v2/socials', {
+          params: { query: { ...one, q: `status==sent;channel!=none;timestamp>=${since}` } },
+        }),
+      ),
   });
   const counts = [
     [quota.data?.datapoints_per_day.used, 'dayDatapoints'],

@@ -13,6 +13,7 @@ import { useStrings } from '../../strings/strings.ts';
 import { AlarmFilters } from './alarm-filters.tsx';
 import { CalmDay } from './calm-day.tsx';
 import { type NowSearch, type NowView, questions } from './now-search.ts';
+import { SilentEntry, useSilentDevices } from './put-aside.tsx';
 
 const route = getRouteApi('/now');
 
@@ -25,6 +26,11 @@ export function NowPage() {
   const { data: open } = useQuery(alarmsQuery(questions.open));
   const isFiltered = search.kind !== undefined || search.who !== undefined;
   const isEmpty = data?.total === 0 && !isFiltered;
+  const silent = useSilentDevices();
+  const saysSilent = view === 'open' && search.who === undefined && [undefined, 'silence'].includes(search.kind);
+  const before = saysSilent && (silent.known?.silent ?? 0) > 0 && silent.known && <SilentEntry {...silent.known} />;
+  // Nothing moves: what stands first is known before the list is drawn.
+  const isListed = data !== undefined && !isEmpty && !(saysSilent && silent.isComing);
   return (
     <>
       <PageHeader
@@ -46,21 +52,21 @@ export function NowPage() {
         }
       />
       {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
-      {data === undefined && error === null && <Skeleton height={320} radius="md" />}
+      {!isListed && !isEmpty && error === null && <Skeleton height={320} radius="md" />}
       {isEmpty && view === 'open' && <CalmDay />}
       {isEmpty && view === 'snoozed' && <EmptyState title={now.noneSnoozed} />}
       {isEmpty && view === 'over' && <EmptyState title={now.noneOver} />}
       {data !== undefined && (isFiltered || data.total > limits.alarmsUnsortedMax) && (
         <AlarmFilters search={search} alarms={data.page} />
       )}
-      {data?.total === 0 && isFiltered && (
+      {isListed && data.total === 0 && !before && (
         <EmptyState title={now.noneFits}>
           <Button variant="default" onClick={() => void navigate({ to: '/now', search: { view: search.view } })}>
             {now.showAll}
           </Button>
         </EmptyState>
       )}
-      {data !== undefined && data.total > 0 && <AlarmList alarms={data.page} total={data.total} />}
+      {isListed && (data.total > 0 || before) && <AlarmList alarms={data.page} total={data.total} before={before} />}
     </>
   );
 }

@@ -1,5 +1,6 @@
 // A value as people read it: the number large, in the figures of the language, its unit small beside it; whatever is no
 // number as text. A value is a stranger's word, so it is only ever put in as text.
+import { plainText } from '../../api/plain-text.ts';
 import { useLocale } from '../../strings/strings.ts';
 import { type Calib, decimalsOf } from './precision.ts';
 import classes from './value.module.css';
@@ -55,5 +56,5 @@ function formatOf(tag: string): Intl.NumberFormat {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return plainText(typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -2,6 +2,7 @@
 // is about in a line, and its acts at the right.
 import { Group, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
+import { isolated } from '../../strings/isolated.ts';
 import classes from './page-header.module.css';
 
 export interface PageHeaderProps {
@@ -14,7 +15,7 @@ export interface PageHeaderProps {
 
 export function PageHeader({ title, heading, subtitle, actions }: PageHeaderProps) {
   useEffect(() => {
-    document.title = `${title} · Dundun`;
+    document.title = `${isolated(title)} · Dundun`;
   }, [title]);
   return (
     <Group className={classes.header} justify="space-between" align="flex-start" wrap="wrap" gap="sm">

@@ -20,9 +20,17 @@ export const notifications: Strings['notifications'] = {
   emptyNext: 'أنشئ الأول',
   rule: 'الإشعار',
   state: 'الحالة',
-  lastSent: 'آخر إرسال',
+  lastFired: 'آخر إطلاق',
   nextPossible: 'التالي الممكن',
-  timesSent: 'أُرسل',
+  timesFired: 'المرات',
+  outcomes: {
+    sent: 'أُرسلت',
+    recorded: 'سُجّلت فقط',
+    set: 'ضُبط المشغّل',
+    partly: 'سُلّمت جزئيًّا',
+    failed: 'لم تُسلّم',
+    waiting: 'في الانتظار',
+  },
   nextNow: 'في أي وقت',
   states: {
     active: 'يعمل',
@@ -125,6 +133,7 @@ export const notifications: Strings['notifications'] = {
     provider: 'لا مزوّد معدًّا لهذه الطريقة. يستطيع مشغّل الخدمة إعداد واحد.',
     address: 'ليس في ملفك عنوان لهذه الطريقة. أضف واحدًا هناك.',
   },
+  nothingSends: 'لا يمكن إرسال شيء بعد: تنقص كلَّ طريقة خدمةُ مزوّد أو عنوانٌ لك. حتى ذلك الحين يُسجَّل، وصفحة «الآن» تُظهره.',
   unprovided: (ways) => `لا مزوّد معدًّا لـ: ${ways}. يستطيع مشغّل الخدمة إعداد واحد.`,
   reachesNobody: {
     provider: 'لا يصل إلى أحد: لا مزوّد معدًّا لـ',
@@ -190,6 +199,7 @@ export const notifications: Strings['notifications'] = {
   replaySpan: 'إلى أي مدى في الماضي',
   days: (days) => countedInArabic(days, nouns.day),
   overTheLast: (days) => `خلال آخر ${countedInArabic(days, nouns.day)} كان هذا سيرسل`,
+  overTheLastRecorded: (days) => `خلال آخر ${countedInArabic(days, nouns.day)} كان هذا سيسجّل`,
   messages: (count) => countedInArabic(count, nouns.message),
   settings: (count) =>
     countedInArabic(count, { one: 'أمر واحد', two: 'أمران', few: '# أوامر', many: '# أمرًا', other: '# أمر' }),
@@ -205,7 +215,7 @@ export const notifications: Strings['notifications'] = {
   outboxFilters: 'أظهر فقط',
   outboxMore: (count) =>
     `و${countedInArabic(count, { one: 'رسالة أقدم واحدة', two: 'رسالتان أقدم', few: '# رسائل أقدم', many: '# رسالةً أقدم', other: '# رسالة أقدم' })}`,
-  messageStates: { queued: 'في الانتظار', sent: 'أُرسلت', failed: 'فشلت', undelivered: 'لم تُسلّم' },
+  messageStates: { queued: 'في الانتظار', sent: 'أُرسلت', recorded: 'سُجّلت', failed: 'فشلت', undelivered: 'لم تُسلّم' },
   ofOne: 'من إشعار واحد',
   find: 'ابحث بالاسم أو الجهاز أو المستشعر',
   only: { holding: 'تصح الآن', failing: 'لا تصل', paused: 'متوقفة مؤقتًا' },

@@ -18,9 +18,17 @@ export const notifications = {
   emptyNext: 'Make the first one',
   rule: 'Notification',
   state: 'State',
-  lastSent: 'Last sent',
+  lastFired: 'Last fired',
   nextPossible: 'Next possible',
-  timesSent: 'Sent',
+  timesFired: 'Fired',
+  outcomes: {
+    sent: 'sent',
+    recorded: 'recorded only',
+    set: 'actuator set',
+    partly: 'partly delivered',
+    failed: 'not delivered',
+    waiting: 'waiting',
+  },
   nextNow: 'at any time',
   states: {
     active: 'on',
@@ -123,6 +131,8 @@ export const notifications = {
     provider: 'No provider is set up for it. Who runs this service can set one up.',
     address: 'Your profile has no address for it. Add one there.',
   },
+  nothingSends:
+    'Nothing can be sent yet: every way lacks a provider or an address of yours. Until then it is recorded, and the page Now shows it.',
   unprovided: (ways: string) => `No provider is set up for: ${ways}. Who runs this service can set one up.`,
   reachesNobody: {
     provider: 'Reaches nobody: no provider is set up for',
@@ -192,6 +202,8 @@ export const notifications = {
   days: (days: number) => (days === 1 ? '1 day' : `${days} days`),
   overTheLast: (days: number) =>
     days === 1 ? 'Over the last day this would have sent' : `Over the last ${days} days this would have sent`,
+  overTheLastRecorded: (days: number) =>
+    days === 1 ? 'Over the last day this would have recorded' : `Over the last ${days} days this would have recorded`,
   messages: (count: number) => counted(count, 'message', 'messages'),
   settings: (count: number) => counted(count, 'setting', 'settings'),
   firings: (count: number) => `It would have fired ${counted(count, 'time', 'times')}.`,
@@ -204,7 +216,13 @@ export const notifications = {
   outboxEmptyWords: 'Whatever your notifications send stands here, with what became of it.',
   outboxFilters: 'Show only',
   outboxMore: (count: number) => `and ${counted(count, 'older message', 'older messages')}`,
-  messageStates: { queued: 'waiting', sent: 'sent', failed: 'failed', undelivered: 'undelivered' },
+  messageStates: {
+    queued: 'waiting',
+    sent: 'sent',
+    recorded: 'recorded',
+    failed: 'failed',
+    undelivered: 'undelivered',
+  },
   ofOne: 'Of one notification',
   find: 'Find by name, device or sensor',
   only: { holding: 'Holds now', failing: 'Does not arrive', paused: 'Paused' },

@@ -19,9 +19,17 @@ export const notifications: Strings['notifications'] = {
   emptyNext: 'Crear la primera',
   rule: 'Notificación',
   state: 'Estado',
-  lastSent: 'Último envío',
+  lastFired: 'Último disparo',
   nextPossible: 'Próximo posible',
-  timesSent: 'Enviados',
+  timesFired: 'Disparos',
+  outcomes: {
+    sent: 'enviado',
+    recorded: 'solo registrado',
+    set: 'actuador ajustado',
+    partly: 'entregado en parte',
+    failed: 'no entregado',
+    waiting: 'en espera',
+  },
   nextNow: 'en cualquier momento',
   states: {
     active: 'activa',
@@ -124,6 +132,8 @@ export const notifications: Strings['notifications'] = {
     provider: 'No hay proveedor configurado para esta vía. Quien lleva este servicio puede configurar uno.',
     address: 'Su perfil no tiene dirección para esta vía. Añada una allí.',
   },
+  nothingSends:
+    'Aún no se puede enviar nada: a cada vía le falta un proveedor o una dirección suya. Hasta entonces se registra, y la página Ahora lo muestra.',
   unprovided: (ways) => `No hay proveedor configurado para: ${ways}. Quien lleva este servicio puede configurar uno.`,
   reachesNobody: {
     provider: 'No llega a nadie: no hay proveedor configurado para',
@@ -193,6 +203,8 @@ export const notifications: Strings['notifications'] = {
   days: (days) => countedInSpanish(days, 'día', 'días'),
   overTheLast: (days) =>
     days === 1 ? 'En el último día esto habría enviado' : `En los últimos ${days} días esto habría enviado`,
+  overTheLastRecorded: (days) =>
+    days === 1 ? 'En el último día esto habría registrado' : `En los últimos ${days} días esto habría registrado`,
   messages: (count) => countedInSpanish(count, 'mensaje', 'mensajes'),
   settings: (count) => countedInSpanish(count, 'ajuste', 'ajustes'),
   firings: (count) => `Se habría disparado ${countedInSpanish(count, 'vez', 'veces')}.`,
@@ -205,7 +217,13 @@ export const notifications: Strings['notifications'] = {
   outboxEmptyWords: 'Aquí está lo que envían sus notificaciones, con lo que fue de ello.',
   outboxFilters: 'Mostrar solo',
   outboxMore: (count) => `y ${countedInSpanish(count, 'mensaje anterior', 'mensajes anteriores')}`,
-  messageStates: { queued: 'en espera', sent: 'enviado', failed: 'fallido', undelivered: 'no entregado' },
+  messageStates: {
+    queued: 'en espera',
+    sent: 'enviado',
+    recorded: 'registrado',
+    failed: 'fallido',
+    undelivered: 'no entregado',
+  },
   ofOne: 'De una notificación',
   find: 'Buscar por nombre, dispositivo o sensor',
   only: { holding: 'Se cumplen ahora', failing: 'No llegan', paused: 'En pausa' },

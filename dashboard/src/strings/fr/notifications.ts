@@ -19,9 +19,17 @@ export const notifications: Strings['notifications'] = {
   emptyNext: 'Créer la première',
   rule: 'Notification',
   state: 'État',
-  lastSent: 'Dernier envoi',
+  lastFired: 'Dernier déclenchement',
   nextPossible: 'Prochain possible',
-  timesSent: 'Envois',
+  timesFired: 'Déclenchements',
+  outcomes: {
+    sent: 'envoyé',
+    recorded: 'enregistré seulement',
+    set: 'actionneur réglé',
+    partly: 'remis en partie',
+    failed: 'non remis',
+    waiting: 'en attente',
+  },
   nextNow: 'à tout moment',
   states: {
     active: 'active',
@@ -124,6 +132,8 @@ export const notifications: Strings['notifications'] = {
     provider: 'Aucun fournisseur n’est configuré pour cette voie. L’exploitant du service peut en configurer un.',
     address: 'Votre profil n’a pas d’adresse pour cette voie. Ajoutez-en une.',
   },
+  nothingSends:
+    'Rien ne peut encore être envoyé : chaque voie manque d’un fournisseur ou d’une adresse de votre profil. Jusque-là c’est enregistré, et la page En ce moment le montre.',
   unprovided: (ways) =>
     `Aucun fournisseur n’est configuré pour : ${ways}. L’exploitant du service peut en configurer un.`,
   reachesNobody: {
@@ -194,6 +204,8 @@ export const notifications: Strings['notifications'] = {
   days: (days) => (days < 2 ? '1 jour' : `${days} jours`),
   overTheLast: (days) =>
     days < 2 ? 'Le dernier jour elle aurait envoyé' : `Ces ${days} derniers jours elle aurait envoyé`,
+  overTheLastRecorded: (days) =>
+    days < 2 ? 'Le dernier jour elle aurait enregistré' : `Ces ${days} derniers jours elle aurait enregistré`,
   messages: (count) => countedInFrench(count, 'message', 'messages'),
   settings: (count) => countedInFrench(count, 'réglage', 'réglages'),
   firings: (count) => `Elle se serait déclenchée ${countedInFrench(count, 'fois', 'fois')}.`,
@@ -206,7 +218,13 @@ export const notifications: Strings['notifications'] = {
   outboxEmptyWords: 'Ce que vos notifications envoient se trouve ici, avec ce qu’il en est advenu.',
   outboxFilters: 'Montrer seulement',
   outboxMore: (count) => `et ${countedInFrench(count, 'message plus ancien', 'messages plus anciens')}`,
-  messageStates: { queued: 'en attente', sent: 'envoyé', failed: 'échoué', undelivered: 'non remis' },
+  messageStates: {
+    queued: 'en attente',
+    sent: 'envoyé',
+    recorded: 'enregistré',
+    failed: 'échoué',
+    undelivered: 'non remis',
+  },
   ofOne: 'D’une notification',
   find: 'Trouver par nom, appareil ou capteur',
   only: { holding: 'Vraies maintenant', failing: 'N’arrivent pas', paused: 'En pause' },

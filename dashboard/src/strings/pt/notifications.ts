@@ -19,9 +19,17 @@ export const notifications: Strings['notifications'] = {
   emptyNext: 'Criar a primeira',
   rule: 'Notificação',
   state: 'Estado',
-  lastSent: 'Último envio',
+  lastFired: 'Último disparo',
   nextPossible: 'Próximo possível',
-  timesSent: 'Enviadas',
+  timesFired: 'Disparos',
+  outcomes: {
+    sent: 'enviada',
+    recorded: 'só registada',
+    set: 'atuador comandado',
+    partly: 'entregue em parte',
+    failed: 'não entregue',
+    waiting: 'à espera',
+  },
   nextNow: 'a qualquer momento',
   states: {
     active: 'ativa',
@@ -124,6 +132,8 @@ export const notifications: Strings['notifications'] = {
     provider: 'Não há fornecedor configurado para esta via. Quem gere este serviço pode configurar um.',
     address: 'O seu perfil não tem endereço para esta via. Adicione lá um.',
   },
+  nothingSends:
+    'Ainda nada pode ser enviado: a cada via falta um fornecedor ou um endereço seu. Até lá fica registado, e a página Agora mostra-o.',
   unprovided: (ways) => `Não há fornecedor configurado para: ${ways}. Quem gere este serviço pode configurar um.`,
   reachesNobody: {
     provider: 'Não chega a ninguém: não há fornecedor configurado para',
@@ -193,6 +203,8 @@ export const notifications: Strings['notifications'] = {
   days: (days) => countedInPortuguese(days, 'dia', 'dias'),
   overTheLast: (days) =>
     days === 1 ? 'No último dia isto teria enviado' : `Nos últimos ${days} dias isto teria enviado`,
+  overTheLastRecorded: (days) =>
+    days === 1 ? 'No último dia isto teria registado' : `Nos últimos ${days} dias isto teria registado`,
   messages: (count) => countedInPortuguese(count, 'mensagem', 'mensagens'),
   settings: (count) => countedInPortuguese(count, 'comando', 'comandos'),
   firings: (count) => `Teria disparado ${countedInPortuguese(count, 'vez', 'vezes')}.`,
@@ -205,7 +217,13 @@ export const notifications: Strings['notifications'] = {
   outboxEmptyWords: 'O que as suas notificações enviam está aqui, com o que lhe aconteceu.',
   outboxFilters: 'Mostrar só',
   outboxMore: (count) => `e ${countedInPortuguese(count, 'mensagem mais antiga', 'mensagens mais antigas')}`,
-  messageStates: { queued: 'à espera', sent: 'enviada', failed: 'falhada', undelivered: 'não entregue' },
+  messageStates: {
+    queued: 'à espera',
+    sent: 'enviada',
+    recorded: 'registada',
+    failed: 'falhada',
+    undelivered: 'não entregue',
+  },
   ofOne: 'De uma notificação',
   find: 'Procurar por nome, dispositivo ou sensor',
   only: { holding: 'Verificam-se agora', failing: 'Não chegam', paused: 'Em pausa' },

@@ -4,6 +4,7 @@
 import { inStepsAfter } from '../../../base/in-batches.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { isStorableText, textFault } from '../../../base/text/json.ts';
+import { plainText } from '../../../base/text/plain-text.ts';
 import { limits } from '../../../config/limits.ts';
 import { loopTurns } from '../../callers/loop-turns.ts';
 import { parseFilter } from '../../devices/filter.ts';
@@ -62,7 +63,9 @@ export class Messages {
     if (!this.#builder.mayMake(actor, recipients.length * (1 + text.length / 1024))) {
       throw new Refusal('too-many', 'You send more messages than one may in a minute.', { retryAfterS: 60 });
     }
-    const messages = await this.#builder.settle(this.#builder.address(recipients, { author: actor, text }));
+    const messages = await this.#builder.settle(
+      this.#builder.address(recipients, { author: actor, text: plainText(text) }),
+    );
     if (messages.length > 0) await this.#store.create(actor.key, messages);
     for (const { channel, state } of messages) this.#counters.end(channel, state);
     this.#outbox.wakeFor(new Set(channels));

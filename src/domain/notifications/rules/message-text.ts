@@ -1,6 +1,7 @@
 // The text that a rule sends when it fires or recovers, or the setting of an actuator as JSON, with variables replaced.
 // Used for messages and for dry runs.
 import type { Json } from '../../../base/text/json.ts';
+import { plainText } from '../../../base/text/plain-text.ts';
 import type { FiringEvent } from './firing.ts';
 import type { Rule } from './rule.ts';
 import { replaceVariables, type TextSubject } from './variables.ts';
@@ -23,8 +24,9 @@ export function messageTextOf({ rule, ...subject }: TextSource): string | undefi
   const { event } = subject;
   const { action, recoveryMessage } = rule;
   const replaced = (text: string) => replaceVariables(text, subject);
-  if (event.kind === 'recovers') return recoveryMessage === undefined ? undefined : replaced(recoveryMessage);
-  if (action.kind === 'message') return replaced(action.text);
+  const said = (text: string) => plainText(replaced(text));
+  if (event.kind === 'recovers') return recoveryMessage === undefined ? undefined : said(recoveryMessage);
+  if (action.kind === 'message') return said(action.text);
   const { device, actuator, value } = action;
   const setting: ActuatorSetting = {
     device_id: device,

@@ -25,8 +25,8 @@ export function NewNotificationPage() {
   const { isLoading } = useQuery({ ...meQuery, enabled: isUser });
   const facts = useQuery(factsQuery);
   const { obstacleOf } = useReach();
-  // One that can send; where none can, the editor says of the first what is missing and who can mend it.
-  const channel = isUser ? (offered.find((one) => obstacleOf(one, [me]) === undefined) ?? offered[0]) : 'none';
+  // One that can send; where none can, it is recorded, and the editor says what is missing and who can mend it.
+  const channel = (isUser && offered.find((one) => obstacleOf(one, [me]) === undefined)) || 'none';
   return (
     <>
       <PageHeader title={notifications.createTitle} subtitle={notifications.createWords} />

@@ -8,7 +8,6 @@ import { meQuery } from '../../../api/me.ts';
 import { namedDevicesQuery } from '../../../api/named-devices.ts';
 import { keys } from '../../../api/query-keys.ts';
 import { useSession } from '../../../api/use-session.ts';
-import { Age } from '../../../shared/device/age.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
 import { PageHeader } from '../../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../../shared/page/problem-notice.tsx';
@@ -17,7 +16,7 @@ import { useRuleActs } from '../list/rule-acts.ts';
 import { type Rule, toDraft } from './draft.ts';
 import classes from './editor.module.css';
 import { Editor } from './editor.tsx';
-import { Failure, NextPossible, RuleState, StatusSwitch } from './rule-parts.tsx';
+import { Failure, LastFired, NextPossible, RuleState, StatusSwitch } from './rule-parts.tsx';
 
 const route = getRouteApi('/notifications/$notification');
 
@@ -93,13 +92,13 @@ function History({ rule }: { readonly rule: Rule }) {
           </dd>
         </div>
         <div>
-          <dt>{notifications.timesSent}</dt>
+          <dt>{notifications.timesFired}</dt>
           <dd>{rule.times_sent}</dd>
         </div>
         <div>
-          <dt>{notifications.lastSent}</dt>
+          <dt>{notifications.lastFired}</dt>
           <dd>
-            <Age at={rule.last_notification} />
+            <LastFired rule={rule} />
           </dd>
         </div>
         <div>

@@ -25,6 +25,7 @@ interface ReplayProps {
 export function Replay({ draft, replay }: ReplayProps) {
   const { notifications } = usePageStrings();
   const { report, error, days, setDays } = replay;
+  const isRecorded = draft.kind === 'message' && draft.channels.every((channel) => channel === 'none');
   const isPlaced = error instanceof ApiProblem && error.faults.length > 0;
   return (
     <section className={classes.replay} aria-label={notifications.replay}>
@@ -37,7 +38,8 @@ export function Replay({ draft, replay }: ReplayProps) {
       />
       <div aria-live="polite">
         <Text mt="md" c="dimmed">
-          {notifications.overTheLast(days)} {replay.isRunning && <Loader size={12} />}
+          {isRecorded ? notifications.overTheLastRecorded(days) : notifications.overTheLast(days)}{' '}
+          {replay.isRunning && <Loader size={12} />}
         </Text>
         {report === undefined ? (
           <Text mt={4}>{isPlaced ? notifications.replayWrong : notifications.replayEmpty}</Text>

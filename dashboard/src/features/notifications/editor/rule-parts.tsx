@@ -9,7 +9,7 @@ import { useNow } from '../../../shared/page/use-now.ts';
 import type { Strings } from '../../../strings/catalogue.ts';
 import { usePageStrings } from '../../../strings/strings.ts';
 import { useRuleActs } from '../list/rule-acts.ts';
-import { obstacleOfRule, type Reach, useReach } from '../reach.ts';
+import { obstacleOfRule, outcomeOf, type Reach, useReach } from '../reach.ts';
 import classes from '../rules.module.css';
 import type { Rule } from './draft.ts';
 
@@ -34,6 +34,18 @@ export function RuleState({ rule }: { readonly rule: Rule }) {
     <span className={classes.state} data-state={state}>
       {notifications.states[state]}
     </span>
+  );
+}
+
+/** When it fired last, and what became of what it did then: a firing is no message that arrived. */
+export function LastFired({ rule, quiet = false }: { readonly rule: Rule; readonly quiet?: boolean }) {
+  const { notifications } = usePageStrings();
+  const outcome = outcomeOf(rule);
+  return (
+    <>
+      <Age at={rule.last_notification} quiet={quiet} />
+      {outcome !== undefined && <span className={classes.outcome}> {notifications.outcomes[outcome]}</span>}
+    </>
   );
 }
 

@@ -137,8 +137,20 @@ function Reach({ form }: { readonly form: Form<Draft> }) {
   const missing = chosen.filter(
     (way) => way !== 'none' && !unprovided.includes(way) && String(reached[way] ?? '') === '',
   );
+  // Nothing was chosen that sends, because nothing can.
+  const obstacles = channels.filter((way) => way !== 'none').map((way) => reach.obstacleOf(way, [state.username]));
+  const isStuck = chosen.every((way) => way === 'none') && !obstacles.includes(undefined);
   return (
     <>
+      {isStuck && (
+        <Hint text={notifications.nothingSends}>
+          {obstacles.includes('address') && (
+            <Anchor component={Link} to="/profile" fz="sm">
+              {notifications.toProfile}
+            </Anchor>
+          )}
+        </Hint>
+      )}
       {unprovided.length > 0 && (
         <Hint
           text={notifications.unprovided(unprovided.map((way) => notifications.channels[way as Channel]).join(', '))}

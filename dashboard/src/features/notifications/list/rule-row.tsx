@@ -1,14 +1,13 @@
-// A notification in the list: switch, what it says, state, last sent, next possible, how often, delete; and where its last
+// A notification in the list: switch, what it says, state, when it fired last and what came of it, next possible, how often, delete; and where its last
 // message failed, why and what to do.
 import { ActionIcon } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Device } from '../../../api/client.ts';
 import { useUsername } from '../../../api/use-session.ts';
-import { Age } from '../../../shared/device/age.tsx';
 import { Icon } from '../../../shared/page/icon.tsx';
 import { usePageStrings } from '../../../strings/strings.ts';
 import type { Rule } from '../editor/draft.ts';
-import { Failure, Holds, NextPossible, RuleState, StatusSwitch } from '../editor/rule-parts.tsx';
+import { Failure, Holds, LastFired, NextPossible, RuleState, StatusSwitch } from '../editor/rule-parts.tsx';
 import { ruleWords } from '../rule-words.ts';
 import classes from '../rules.module.css';
 import { useRuleActs } from './rule-acts.ts';
@@ -43,7 +42,7 @@ export function RuleRow({ rule, known }: RuleRowProps) {
         <div className={classes.narrow}>
           <RuleState rule={rule} />
           <span>
-            <span className="d-quiet">{notifications.lastSent}</span> <Age at={rule.last_notification} quiet />
+            <span className="d-quiet">{notifications.lastFired}</span> <LastFired rule={rule} quiet />
           </span>
         </div>
       </span>
@@ -51,7 +50,7 @@ export function RuleRow({ rule, known }: RuleRowProps) {
         <RuleState rule={rule} />
       </span>
       <span className={classes.cell}>
-        <Age at={rule.last_notification} quiet />
+        <LastFired rule={rule} quiet />
       </span>
       <span className={classes.cell}>
         <NextPossible rule={rule} />
@@ -79,9 +78,9 @@ export function RuleRowHead() {
       <span />
       <span>{notifications.rule}</span>
       <span>{notifications.state}</span>
-      <span>{notifications.lastSent}</span>
+      <span>{notifications.lastFired}</span>
       <span>{notifications.nextPossible}</span>
-      <span>{notifications.timesSent}</span>
+      <span>{notifications.timesFired}</span>
     </div>
   );
 }

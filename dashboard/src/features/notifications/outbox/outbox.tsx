@@ -79,7 +79,7 @@ function MessageRow({ message }: { readonly message: Message }) {
   return (
     <li className={classes.message}>
       <span className={classes.state} data-state={status}>
-        {notifications.messageStates[status]}
+        {notifications.messageStates[status === 'sent' && channel === 'none' ? 'recorded' : status]}
       </span>
       <span>
         {username} <span className="d-quiet">{notifications.channels[channel as Channel] ?? channel}</span>
