@@ -15,6 +15,8 @@ export interface MqttLoadOptions {
   readonly topics: readonly string[];
   /** QoS 1 by default; with 2 a publish is done at its PUBCOMP. */
   readonly publishQos?: 1 | 2;
+  /** Whether the sessions are kept when their connections end. */
+  readonly isKept?: boolean;
   readonly login: { readonly username: string; readonly password: string } | undefined;
   /** Publishes a second over all connections, where it is not to be as fast as it goes. */
   readonly perS?: number;
@@ -166,7 +168,7 @@ class Line {
           cmd: 'connect',
           protocolId: 'MQTT',
           protocolVersion: 4,
-          clean: true,
+          clean: this.#options.isKept !== true,
           clientId: `bench-${process.pid}-${this.#index}`,
           keepalive: 60,
           ...(login === undefined ? {} : { username: login.username, password: Buffer.from(login.password) }),

@@ -36,16 +36,19 @@ export async function measureMqtt(options: BenchOptions, dataDir: string, sensor
       sideOf('Dundun', fleet.server, load),
       { name: 'bare aedes', server: baseline, load: (seconds: number) => theirLoad.run(seconds) },
       sideOf('Dundun, QoS 2', fleet.server, { ...load, publishQos: 2 }),
+      sideOf('Dundun, QoS 2 of kept sessions', fleet.server, { ...load, publishQos: 2, isKept: true }),
     ];
-    const [ours, theirs, twice] = await takeTurns('mqtt', sides, options);
-    if (ours === undefined || theirs === undefined || twice === undefined) throw new Error('A side is missing.');
-    const rounds = [summarise(ours.measured), summarise(theirs.measured), summarise(twice.measured)] as const;
+    const [ours, theirs, twice, kept] = await takeTurns('mqtt', sides, options);
+    if (ours === undefined || theirs === undefined || twice === undefined || kept === undefined)
+      throw new Error('A side is missing.');
+    const of = (side: SideRounds) => summarise(side.measured);
+    const rounds = [of(ours), of(theirs), of(twice), of(kept)] as const;
     const loadedMib = fleet.server.rssMib();
     const perS = Math.round(rounds[0].perS / 2);
     const half = await takeTurns('mqtt, half rate', [sideOf('half', fleet.server, { ...load, perS })], options);
     const halves = half[0] as SideRounds;
     const atHalf = summarise(halves.measured);
-    const counts = judgeCounts([...ours.all, ...twice.all, ...halves.all], await fleet.count());
+    const counts = judgeCounts([...ours.all, ...twice.all, ...kept.all, ...halves.all], await fleet.count());
     const idle = sensors === options.sensors[0] ? await measureIdle(join(dataDir, 'idle')) : undefined;
     const names = [...sides.map(({ name }) => name), `Dundun at ${shown(perS)} a second`];
     return {
@@ -58,6 +61,7 @@ export async function measureMqtt(options: BenchOptions, dataDir: string, sensor
       verdicts: [
         judgeRatio(`MQTT publishes to ${shown(sensors)} sensors`, [rounds[0], rounds[1]], ratioMin),
         judgeRatio('QoS 2, beside QoS 1', [rounds[2], rounds[0]], qos2RatioMin),
+        judgeRatio('QoS 2 of kept sessions, beside QoS 1', [rounds[3], rounds[0]], qos2RatioMin),
         {
           target: `PUBACK at half of the full rate after ${shown(atHalf.p99Ms)} ms (p99), target at most ${halfP99MsMax} ms`,
           outcome: judge(atHalf.p99Ms <= halfP99MsMax, [atHalf]),

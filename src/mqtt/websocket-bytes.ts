@@ -1,29 +1,13 @@
 // Counts incomplete frames and messages of a WebSocket in the budget of received bytes: the reader of packets, which counts
 // those, sees a message only when it is complete. Called by websockets.ts for each connection.
-import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { limits } from '../config/limits.ts';
 import type { ByteBudget, ByteReservation } from '../domain/callers/byte-budget.ts';
 import type { Caller } from '../domain/callers/caller.ts';
-
-/** Fields of a WebSocket that its types do not declare. */
-interface Inside {
-  readonly _receiver: {
-    /** Bytes received and not parsed into frames yet. */
-    readonly _bufferedBytes: number;
-    /** Bytes of an incomplete message's frames. */
-    readonly _messageLength: number;
-  };
-}
-
-/** Bytes of an incomplete message. */
-export function gatheredBytes(webSocket: WebSocket): number {
-  const { _receiver: receiver } = webSocket as unknown as Inside;
-  return receiver._bufferedBytes + receiver._messageLength;
-}
+import type { WebSocketSocket } from './websocket-socket.ts';
 
 export interface FrameParts {
-  readonly socket: Duplex;
+  readonly socket: WebSocketSocket;
   readonly budget: ByteBudget;
   /** The signed-in caller; before the sign-in little may be gathered, or the connection is cut. */
   readonly callerOf: () => Caller | undefined;
@@ -49,9 +33,9 @@ export function budgetFrames(webSocket: WebSocket, { socket, budget, callerOf }:
   };
   socket.once('close', end);
   return () => {
-    const gathered = gatheredBytes(webSocket);
+    const gathered = socket.begunBytes;
     // Bytes that arrived before a connection closed are parsed after that: nothing would end a reservation begun then.
-    if (socket.closed || gathered < limits.mqttCountedBytesMin) return end();
+    if (socket.destroyed || gathered < limits.mqttCountedBytesMin) return end();
     const caller = reservation?.caller ?? callerOf();
     if (caller === undefined) {
       if (gathered > limits.connectPacketBytesMax + limits.earlyBytesMax) webSocket.terminate();

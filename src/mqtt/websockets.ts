@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
+import { createWebSocketStream, WebSocketServer } from 'ws';
 import type { SecurityHeaders } from '../base/network/security-headers.ts';
 import { sendAndClose } from '../base/network/sockets.ts';
 import type { TrustedProxies } from '../base/network/trusted-proxies.ts';
@@ -11,8 +11,8 @@ import { limits } from '../config/limits.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { Caller } from '../domain/callers/caller.ts';
 import type { Client } from './session/client.ts';
-import { budgetFrames, gatheredBytes } from './websocket-bytes.ts';
-import { parseFramesInTurns } from './websocket-turns.ts';
+import { budgetFrames } from './websocket-bytes.ts';
+import { WebSocketSocket } from './websocket-socket.ts';
 
 export interface WebSocketsParts {
   readonly proxies: TrustedProxies;
@@ -27,6 +27,8 @@ export interface WebSocketsParts {
   readonly turnsOf: (client: Client) => Caller;
 }
 
+const nothing = Buffer.alloc(0);
+
 export class WebSockets {
   readonly #parts: WebSocketsParts;
   readonly #server = new WebSocketServer({
@@ -35,7 +37,7 @@ export class WebSockets {
     perMessageDeflate: false,
     handleProtocols: (protocols) => [...protocols].find((name) => name.startsWith('mqtt')) ?? false,
   });
-  readonly #webSocketOf = new WeakMap<Client, WebSocket>();
+  readonly #socketOf = new WeakMap<Client, WebSocketSocket>();
 
   #isClosed = false;
 
@@ -54,7 +56,11 @@ export class WebSockets {
       sendAndClose(socket, `${status}Content-Length: 0\r\nConnection: close\r\n\r\n`);
       return;
     }
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+    const ours = new WebSocketSocket(socket, head);
+    // As ws does with a socket of the network.
+    (socket as Socket).setTimeout(0);
+    (socket as Socket).setNoDelay(true);
+    this.#server.handleUpgrade(request, ours, nothing, (webSocket) => {
       const stream = createWebSocketStream(webSocket, {
         readableHighWaterMark: limits.unreadMessageBytes,
         writableHighWaterMark: limits.subscriberBytesMax + 64 * 1024,
@@ -63,16 +69,15 @@ export class WebSockets {
       Object.defineProperty(stream, 'bytesRead', { get: () => (socket as Socket).bytesRead });
       Object.defineProperty(stream, 'bytesWritten', { get: () => (socket as Socket).bytesWritten });
       const client = accept(stream, proxies.clientOfRequest(request), request);
-      this.#webSocketOf.set(client, webSocket);
-      const onParsed = budgetFrames(webSocket, { socket, budget: byteBudget, callerOf: () => callerOf(client) });
-      parseFramesInTurns(webSocket, { socket, callerOf: () => turnsOf(client), onParsed });
+      this.#socketOf.set(client, ours);
+      const onParsed = budgetFrames(webSocket, { socket: ours, budget: byteBudget, callerOf: () => callerOf(client) });
+      ours.begin({ callerOf: () => turnsOf(client), onParsed });
     });
   }
 
   /** Whether a WebSocket message of the client has begun and is not complete. */
   hasBegun(client: Client): boolean {
-    const webSocket = this.#webSocketOf.get(client);
-    return webSocket !== undefined && gatheredBytes(webSocket) > 0;
+    return (this.#socketOf.get(client)?.begunBytes ?? 0) > 0;
   }
 
   /** Accepts nothing more, and ends all connections. */

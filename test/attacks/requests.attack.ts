@@ -127,7 +127,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'sends WebSocket messages of one byte, pings and empty messages on sixty connections',
     against: 'computing',
-    metBy: 'frames are parsed in turns, and no further ones before their messages are read (mqtt/websocket-turns.ts)',
+    metBy: 'frames are parsed in turns, and no further ones before their messages are read (mqtt/websocket-socket.ts)',
     run: async (target) => {
       const signIn = generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, clientId: '', clean: true });
       const halves = [0xc0, 0].map((byte) => frame(0x82, [0x81, 0, 0, 0, 0], Buffer.from([byte])));

@@ -45,6 +45,22 @@ export interface WillKey extends PacketClient {
 /** Writes to which the same object is given in one turn of the event loop are stored in one commit, or none of them. */
 export type JoinedWrites = object;
 
+/**
+ * Packet ids of messages of QoS 2 that await PUBREL, `limits.inflightMax` at most. Those that are added here are not stored: they
+ * are of messages whose repeats are recognised by what is stored of them otherwise. They stay as long as the session, in the
+ * memory of this process.
+ */
+export interface IncomingIds {
+  readonly size: number;
+  /** Whether a message under this id awaits PUBREL, stored or not. */
+  has(id: number): boolean;
+  /** Whether the quota allows so many more. */
+  hasCapacityFor(count: number): boolean;
+  add(id: number): void;
+  /** Takes one away that was added here; false where there is none. */
+  delete(id: number): boolean;
+}
+
 export interface QueueRecipient {
   readonly clientId: string;
   readonly qos?: number | undefined;
@@ -265,11 +281,8 @@ export interface MqttSessions {
   outgoingUpdate(client: PacketClient, packet: StoredPacket): Promise<void>;
   outgoingClearMessageId(client: PacketClient, packet: StoredPacket): Promise<void>;
   outgoingStream(client: PacketClient): AsyncIterable<unknown>;
-  /**
-   * Packet ids of the messages of QoS 2 that await PUBREL on the connection of a clean session, of which the caller takes and
-   * adds some, `limits.inflightMax` at most. Undefined for other sessions: theirs are stored.
-   */
-  incomingIds(client: PacketClient): Set<number> | undefined;
+  /** The messages of QoS 2 of a client that await PUBREL; undefined where its session has ended. */
+  incomingIds(client: PacketClient): IncomingIds | undefined;
   incomingStorePacket(client: PacketClient, packet: StoredPacket): Promise<void>;
   /**
    * As `incomingStorePacket`, in two steps: takes the room of the message now. @returns what stores it, to be called once; a

@@ -1,6 +1,6 @@
 // The second half of handshakes: a client acknowledges what it was sent (PUBACK, PUBREC, PUBCOMP), or releases a message of
 // QoS 2 that it has sent (PUBREL). One that acknowledges nothing that is known is answered all the same [MQTT-4.3.3-2].
-import type { MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
+import type { IncomingIds, MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
 import { acknowledgement } from '../protocol/answers.ts';
 import { packetTypes } from '../protocol/packet-types.ts';
 import { reasonCodes } from '../protocol/reason-codes.ts';
@@ -44,13 +44,14 @@ export class Acknowledgements {
   /** PUBREL: the client will not repeat the message. */
   released(client: Client, messageId: number): void {
     const ids = this.#parts.stored.incomingIds(client);
-    if (ids === undefined) client.handling(this.#complete(client, messageId));
-    else if (this.#take(client, ids, messageId)) this.#send(client, pubcompOf(client, messageId, true));
-    else this.#send(client, pubcompOf(client, messageId, false));
+    if (ids !== undefined && this.#take(client, ids, messageId)) this.#send(client, pubcompOf(client, messageId, true));
+    else if (ids?.has(messageId) === false) this.#send(client, pubcompOf(client, messageId, false));
+    // It is stored.
+    else client.handling(this.#complete(client, messageId));
   }
 
   /**
-   * PUBRELs of the usual form that begin at `at`, of a clean session, whose messages are known. Answered in one write.
+   * PUBRELs of the usual form that begin at `at`, whose messages are known and not stored. Answered in one write.
    * @returns where they end.
    */
   releasedTogether(client: Client, bytes: Buffer, at: number): { readonly end: number; readonly count: number } {
@@ -67,7 +68,7 @@ export class Acknowledgements {
     return { end, count: ids.length };
   }
 
-  #take(client: Client, ids: Set<number>, messageId: number): boolean {
+  #take(client: Client, ids: IncomingIds, messageId: number): boolean {
     if (!ids.delete(messageId)) return false;
     client.answered(1);
     return true;

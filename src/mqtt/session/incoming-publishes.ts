@@ -36,7 +36,7 @@ export interface IncomingPublishesParts {
   readonly answers: AnswerOrder;
   readonly owed: OwedBytes;
   readonly undecided: Undecided;
-  readonly stored: Pick<MqttSessions, 'incomingReserve' | 'incomingDelPacket'>;
+  readonly stored: Pick<MqttSessions, 'incomingIds' | 'incomingReserve' | 'incomingDelPacket'>;
   readonly messages: StoredMessages;
   /** Resolves when the subscribers of a relayed message have it, or it is queued for them. */
   readonly relay: (packet: RelayedPacket, publisher: Actor, receipt?: Receipt) => Promise<void>;
@@ -157,12 +157,18 @@ export class IncomingPublishes {
   async #receive(session: ClientSession, received: Received & { readonly onRelayed: () => void }): Promise<void> {
     const { packet, place, mayRepeat, before, onRelayed } = received;
     const { client } = session;
-    const { answers, messages } = this.#parts;
-    const decision = await this.#decide(session, packet);
+    const { answers, messages, stored } = this.#parts;
     const answer = { type: packetTypes.pubrec, place, packet, dropped: undefined };
-    if (mayRepeat || (await messages.isReceived(client, packet as StoredPacket))) {
+    const wasReceived = async () => {
       await answers.of(client).pubrecs.turnOf(place);
-      if (await messages.isReceived(client, packet as StoredPacket)) return this.#answer(client, answer);
+      return messages.isReceived(client, packet as StoredPacket);
+    };
+    // What is known by its packet id is not decided about again, however long ago it came.
+    const isKnown = packet.dup && stored.incomingIds(client)?.has(packet.messageId ?? 0) === true;
+    if (isKnown && (await wasReceived())) return this.#answer(client, answer);
+    const decision = await this.#decide(session, packet);
+    if (mayRepeat || (await messages.isReceived(client, packet as StoredPacket))) {
+      if (await wasReceived()) return this.#answer(client, answer);
     }
     const dropped = typeof decision === 'object' ? decision : undefined;
     const store = client.v5 !== undefined && dropped !== undefined ? undefined : this.#reserve(client, packet);

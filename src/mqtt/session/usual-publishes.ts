@@ -129,15 +129,17 @@ export class UsualPublishes {
   }
 
   /**
-   * Whether a message of QoS 2 belongs to a clean session, whose messages are not stored until PUBREL, has an id that none
-   * before it has, and finds room beside these.
+   * Whether a message of QoS 2 has an id that none before it has, and finds room beside these. A repeat of it is recognised by
+   * its fingerprint, which is in the commit of its datapoints; so its id is not stored, though its session may be.
    */
   #isNewOfQos2({ session, received }: PublishGroup, { qos, packetId }: PublishFrame): boolean {
     const { client } = session;
     const ids = qos === 2 ? this.#parts.stored.incomingIds(client) : undefined;
     if (ids === undefined || ids.has(packetId) || received?.has(packetId) === true) return false;
     const { pubrecs } = this.#parts.answers.of(client);
-    return !pubrecs.has(packetId) && ids.size + pubrecs.waitingIds + (received?.size ?? 0) < limits.inflightMax;
+    const more = received?.size ?? 0;
+    if (pubrecs.has(packetId) || ids.size + pubrecs.waitingIds + more >= limits.inflightMax) return false;
+    return ids.hasCapacityFor(more + 1);
   }
 
   /** Takes a group. `busy`: there is no room for it, and nothing of it was taken. */

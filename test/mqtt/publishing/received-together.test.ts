@@ -1,5 +1,6 @@
-// Usual readings with QoS 2 on a clean session, many in one write, are stored together and answered together; so are their
-// PUBRELs. What a message of QoS 2 is promised holds all the same: once, in order, within the bound of what awaits PUBREL.
+// Usual readings with QoS 2, many in one write, are stored together and answered together; so are their PUBRELs. What a message
+// of QoS 2 is promised holds all the same: once, in order, within the bound of what awaits PUBREL; of a session that is kept also
+// behind its connection, and behind a restart.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Packet } from 'mqtt-packet';
@@ -71,11 +72,68 @@ test('a client is cut that has more messages await PUBREL than may', async () =>
   await client.closed;
 });
 
-async function clientOf(device: string): Promise<RawClient> {
+test('of a kept session, what was not released is known when its client comes back, though that was away for two hours', async () => {
+  const client = await clientOf('kept', { clean: false });
+  const ids = Array.from({ length: 100 }, (_, n) => n + 1);
+  client.send(...ids.map((id) => reading('kept', id)));
+  assert.deepEqual(await idsOf(client, 'pubrec', 100), ids);
+  client.send(...ids.slice(0, 50).map((messageId) => ({ cmd: 'pubrel', messageId }) as const));
+  assert.deepEqual(await idsOf(client, 'pubcomp', 50), ids.slice(0, 50));
+  await client.cut();
+  server.clock.advance(7_200_000);
+  const back = await RawClient.connect(server, 'owner', { clientId: 'kept', clean: false });
+  const open = ids.slice(50);
+  back.send(...open.map((id) => reading('kept', id, { dup: true })));
+  assert.deepEqual(await idsOf(back, 'pubrec', 50), open);
+  back.send(...open.map((messageId) => ({ cmd: 'pubrel', messageId }) as const));
+  assert.deepEqual(await idsOf(back, 'pubcomp', 50), open);
+  assert.deepEqual(await readValues('kept'), ids);
+  await back.end();
+});
+
+test('of a kept session, what was not released is not stored again behind a restart', async () => {
+  const client = await clientOf('restarted', { clean: false });
+  const ids = Array.from({ length: 100 }, (_, n) => n + 1);
+  client.send(...ids.map((id) => reading('restarted', id)));
+  assert.deepEqual(await idsOf(client, 'pubrec', 100), ids);
+  await client.cut();
+  await server.restart();
+  const back = await RawClient.connect(server, 'owner', { clientId: 'restarted', clean: false });
+  back.send(...ids.map((id) => reading('restarted', id, { dup: true })));
+  assert.deepEqual(await idsOf(back, 'pubrec', 100), ids);
+  back.send(...ids.map((messageId) => ({ cmd: 'pubrel', messageId }) as const));
+  assert.deepEqual(await idsOf(back, 'pubcomp', 100), ids);
+  back.send(reading('restarted', 1, { value: 101 }));
+  await back.next('pubrec');
+  assert.deepEqual(await readValues('restarted'), [...ids, 101]);
+  await back.end();
+});
+
+test('of a kept session, readings and words of QoS 2 to others are answered in their order', async () => {
+  const client = await clientOf('both', { clean: false });
+  const word = (messageId: number) =>
+    ({
+      cmd: 'publish',
+      topic: 'users/owner/word',
+      payload: 'w',
+      qos: 2,
+      dup: false,
+      retain: false,
+      messageId,
+    }) as const;
+  client.send(reading('both', 1), word(2), reading('both', 3), word(4), reading('both', 5));
+  assert.deepEqual(await idsOf(client, 'pubrec', 5), [1, 2, 3, 4, 5]);
+  client.send(...[1, 2, 3, 4, 5].map((messageId) => ({ cmd: 'pubrel', messageId }) as const));
+  assert.deepEqual((await idsOf(client, 'pubcomp', 5)).toSorted(), [1, 2, 3, 4, 5]);
+  assert.deepEqual(await readValues('both'), [1, 3, 5]);
+  await client.end();
+});
+
+async function clientOf(device: string, { clean = true } = {}): Promise<RawClient> {
   await server.call('owner', 'POST', '/devices', { json: { id: device, sensors: [{ id: 's' }] } });
   // In memory, as devices are that send.
   await server.call('owner', 'GET', `/devices/${device}/sensors/s`);
-  return RawClient.connect(server, 'owner', { clientId: device });
+  return RawClient.connect(server, 'owner', { clientId: device, clean });
 }
 
 function reading(

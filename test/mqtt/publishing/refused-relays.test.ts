@@ -2,29 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refusal } from '../../../src/base/refusal.ts';
-import type { Engine } from '../../../src/domain/ports/engine.ts';
-import type { MqttSessionRules, MqttSessions } from '../../../src/domain/ports/mqtt-sessions.ts';
-import { engineWith } from '../../support/engine-with.ts';
 import { heard, PacketClient, type Version } from '../../support/mqtt/packet-client.ts';
-import { TestServer } from '../../support/test-server.ts';
-
-let refusals = 0;
-
-/** An engine that may be asked to refuse to keep messages, as it does under load. */
-function refusing(sessions: MqttSessions): MqttSessions {
-  const enqueueForSubscribers: MqttSessions['enqueueForSubscribers'] = async (packet, joined) => {
-    if (refusals === 0) return sessions.enqueueForSubscribers(packet, joined);
-    refusals -= 1;
-    throw new Refusal('busy', 'More MQTT messages arrive than can be stored.');
-  };
-  return new Proxy(sessions, {
-    get(target, name) {
-      if (name === 'enqueueForSubscribers') return enqueueForSubscribers;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
+import { startWithSessions } from '../../support/mqtt/replaced-sessions.ts';
+import type { TestServer } from '../../support/test-server.ts';
 
 async function connect(server: TestServer, clientId: string, version: Version): Promise<PacketClient> {
   const client = await PacketClient.open(server, { version });
@@ -35,12 +15,14 @@ async function connect(server: TestServer, clientId: string, version: Version): 
 
 for (const version of [4, 5] as const) {
   test(`a message of QoS 2 that was not stored for its receivers is, when it comes again, in version ${version}`, async (t) => {
-    const replaceEngine = (engine: Engine) => ({
-      ...engineWith(engine, {}),
-      openMqttSessions: (rules: MqttSessionRules) => refusing(engine.openMqttSessions(rules)),
-    });
-    const server = await TestServer.start({}, { replaceEngine });
-    t.after(() => server.stop());
+    let refusals = 0;
+    const server = await startWithSessions(t, (sessions) => ({
+      enqueueForSubscribers: async (packet, joined) => {
+        if (refusals === 0) return sessions.enqueueForSubscribers(packet, joined);
+        refusals -= 1;
+        throw new Refusal('busy', 'More MQTT messages arrive than can be stored.');
+      },
+    }));
     const topic = 'users/owner/refused';
     const receiver = await connect(server, 'receiver', version);
     await receiver.subscribe({ topic, qos: 1 });

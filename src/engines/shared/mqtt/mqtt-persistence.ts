@@ -7,6 +7,7 @@ import { type AgeClocks, trusted } from '../../../base/time/clock-watch.ts';
 import { limits } from '../../../config/limits.ts';
 import type {
   BrokerIdentity,
+  IncomingIds,
   JoinedWrites,
   MqttSessions,
   PacketClient,
@@ -369,7 +370,7 @@ export class MqttPersistence implements MqttSessions {
     return Readable.from(this.#outgoing.replay(client));
   }
 
-  incomingIds(client: PacketClient): Set<number> | undefined {
+  incomingIds(client: PacketClient): IncomingIds | undefined {
     return this.#incoming.idsOf(client);
   }
 

@@ -1,10 +1,11 @@
 // Inbound QoS 2 messages that await PUBREL, stored so that a repeat is recognised after a restart too. Those of a clean
-// session live in memory until the connection ends. Bounded by limits.inflightMax, and in bytes by the quota of the
-// session's user (I4).
+// session live in memory until the connection ends; those whose repeats are recognised otherwise (usual readings, by the
+// fingerprints in the commits of their datapoints) in memory until the session does. Bounded by limits.inflightMax, and in
+// bytes by the quota of the session's user (I4).
 
 import { Refusal } from '../../../../base/refusal.ts';
 import { limits } from '../../../../config/limits.ts';
-import type { JoinedWrites, PacketClient, StoredPacket } from '../../../../domain/ports/mqtt-sessions.ts';
+import type { IncomingIds, JoinedWrites, PacketClient, StoredPacket } from '../../../../domain/ports/mqtt-sessions.ts';
 import { packetColumns, packetFields } from '../mqtt-packet.ts';
 import type { MqttReads } from '../mqtt-tables.ts';
 import { type MqttUsage, messageCost } from '../mqtt-usage.ts';
@@ -22,7 +23,8 @@ export class MqttIncoming {
   readonly #reads: MqttReads;
   readonly #sessions: StoredSessions;
   readonly #usage: MqttUsage;
-  readonly #ofCleanSessions = new WeakMap<PacketClient, Set<number>>();
+  readonly #ofCleanSessions = new WeakMap<PacketClient, CleanIds>();
+  readonly #ofKeptSessions = new WeakMap<PacketClient, HeldIds>();
 
   constructor(parts: {
     readonly writes: MqttWrites;
@@ -36,14 +38,26 @@ export class MqttIncoming {
     this.#usage = parts.usage;
   }
 
-  /** Of a clean session. */
-  idsOf(client: PacketClient): Set<number> | undefined {
-    if (client.clean !== true) return undefined;
+  idsOf(client: PacketClient): IncomingIds | undefined {
+    return client.clean === true ? this.#cleanIdsOf(client) : this.#heldIdsOf(client);
+  }
+
+  #cleanIdsOf(client: PacketClient): CleanIds {
     let ids = this.#ofCleanSessions.get(client);
     if (ids === undefined) {
-      ids = new Set();
+      ids = new CleanIds();
       this.#ofCleanSessions.set(client, ids);
     }
+    return ids;
+  }
+
+  #heldIdsOf(client: PacketClient): HeldIds | undefined {
+    const known = this.#ofKeptSessions.get(client);
+    if (known?.session.ended === false) return known;
+    const session = this.#sessions.hasEnded(client) ? undefined : this.#sessions.find(client.id);
+    if (session === undefined) return undefined;
+    const ids = new HeldIds(session, this.#usage);
+    this.#ofKeptSessions.set(client, ids);
     return ids;
   }
 
@@ -53,9 +67,8 @@ export class MqttIncoming {
    */
   reserve(client: PacketClient, packet: StoredPacket): (joined?: JoinedWrites) => Promise<void> {
     const id = packetIdOf(packet);
-    const ids = this.idsOf(client);
-    if (ids !== undefined) {
-      assertCapacity(ids).add(id);
+    if (client.clean === true) {
+      assertCapacity(this.#cleanIdsOf(client)).add(id);
       return nothingToStore;
     }
     if (this.#sessions.hasEnded(client)) return nothingToStore;
@@ -90,6 +103,7 @@ export class MqttIncoming {
     const session = this.#sessions.find(client.id);
     const stored = session?.incoming.get(messageId);
     if (session === undefined || stored === undefined) throw nothingAwaits;
+    if (stored.stored === undefined) return { cmd: 'publish', messageId };
     // A repeat may arrive before the first is on disk; its PUBREC must not leave before that.
     await stored.stored;
     const row = await this.#reads.incoming(session.key, messageId);
@@ -103,6 +117,10 @@ export class MqttIncoming {
     const session = this.#sessions.find(client.id);
     const stored = session?.incoming.get(id);
     if (session === undefined || stored === undefined) return;
+    if (stored.stored === undefined) {
+      this.#forget(session, id);
+      return;
+    }
     await this.#writes.finish([{ kind: 'incoming-removed', session: session.key, packetId: id }]);
     if (session.incoming.get(id) === stored) this.#forget(session, id);
   }
@@ -127,6 +145,52 @@ export class MqttIncoming {
     if (!session.ended) this.#usage.releaseBytes(session.user, incoming.bytes);
   }
 }
+
+class CleanIds extends Set<number> implements IncomingIds {
+  hasCapacityFor(): boolean {
+    return true;
+  }
+}
+
+/** Of a kept session. */
+class HeldIds implements IncomingIds {
+  readonly session: StoredSession;
+  readonly #usage: MqttUsage;
+
+  constructor(session: StoredSession, usage: MqttUsage) {
+    this.session = session;
+    this.#usage = usage;
+  }
+
+  get size(): number {
+    return this.session.incoming.size;
+  }
+
+  has(id: number): boolean {
+    return this.session.incoming.has(id);
+  }
+
+  hasCapacityFor(count: number): boolean {
+    return this.#usage.hasCapacityFor(this.session, count * heldIdBytes);
+  }
+
+  add(id: number): void {
+    // Looked at before; what others have taken meanwhile does not keep it out, because its message is stored.
+    this.#usage.countBytes(this.session.user, heldIdBytes);
+    this.session.putIncoming(id, { stored: undefined, bytes: heldIdBytes });
+  }
+
+  delete(id: number): boolean {
+    const incoming = this.session.incoming.get(id);
+    if (incoming === undefined || incoming.stored !== undefined) return false;
+    this.session.removeIncoming(id);
+    this.#usage.releaseBytes(this.session.user, incoming.bytes);
+    return true;
+  }
+}
+
+/** What an id counts for the quota that is held in memory: its entry there. */
+const heldIdBytes = 64;
 
 async function nothingToStore(): Promise<void> {}
 

@@ -14,8 +14,8 @@ export interface SentMessage {
 
 /** An inbound QoS 2 message that awaits PUBREL. */
 export interface IncomingMessage {
-  /** Resolves when it is stored. */
-  readonly stored: Promise<unknown>;
+  /** Resolves when it is stored; undefined: it is held in memory alone. */
+  readonly stored: Promise<unknown> | undefined;
   /** Bytes charged to the user's quota. */
   readonly bytes: number;
 }
