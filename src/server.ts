@@ -272,6 +272,7 @@ async function makeMqtt(parts: {
       },
     },
     stored,
+    relays: engine.commitLog,
     duplicates,
     proxies,
     securityHeaders,
