@@ -284,6 +284,7 @@ async function makeMqtt(parts: {
       },
     },
     stored,
+    relays: engine.commitLog,
     duplicates,
     proxies,
     securityHeaders,

@@ -801,6 +801,12 @@ export const limits = {
   logPackedDatapointsMax: 127,
   /** Datapoints in the log from which it is sealed early, when nothing has arrived for `sealQuietMs` milliseconds. */
   sealQuietRowsMin: 10_000,
+  /**
+   * Rows of PostgreSQL’s log without datapoints, as messages between clients of several servers make them, from which it is sealed, and
+   * bytes of them.
+   */
+  sealWithoutRows: 100_000,
+  sealWithoutBytes: 16 * MIB,
   sealQuietMs: 30_000,
   /** Milliseconds after which the log is sealed however short it is. */
   sealEveryMs: 3_600_000,
@@ -893,6 +899,8 @@ export const limits = {
   logPollMs: 75,
   logPollMsAlone: 1_000,
   logHintMs: 5,
+  /** Bytes of messages between clients that share a commit of PostgreSQL’s log. Beyond: they go into the next. */
+  commitRelayBytes: MIB,
   /**
    * Milliseconds after which a server looks again for what others have done before it answers anybody, and for which it looks at most.
    * Beyond: 503.

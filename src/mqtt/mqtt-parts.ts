@@ -11,6 +11,7 @@ import type { FairShare } from '../domain/callers/fair-share.ts';
 import type { MqttClients } from '../domain/clients/mqtt-clients.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
 import type { Writer } from '../domain/datapoints/ingest/writer.ts';
+import type { CommitLog } from '../domain/ports/commit-log.ts';
 import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
 import type { SessionRevocations } from '../domain/users/session-revocations.ts';
 import type { UserKey } from '../domain/users/user.ts';
@@ -26,6 +27,8 @@ export interface MqttParts
   readonly proxies: TrustedProxies;
   readonly securityHeaders: SecurityHeaders;
   readonly stored: MqttSessions;
+  /** Messages between clients of several processes. */
+  readonly relays: Pick<CommitLog, 'relay' | 'onRelayed'>;
   readonly feed: Feed;
   readonly downlinks: Downlinks;
   readonly mqttClients: Pick<MqttClients, 'follow'>;

@@ -1,6 +1,7 @@
 // Makes the parts through which messages leave, and connects them: who receives a message, what is stored for whom, and what is
 // sent. Several need each other, so they are handed functions. Made once by mqtt-server.ts, which brings messages in.
 import { limits } from '../config/limits.ts';
+import type { ClientMessage } from '../domain/ports/commit-log.ts';
 import type { Actor } from '../domain/users/user.ts';
 import { Access } from './access.ts';
 import type { MqttParts } from './mqtt-parts.ts';
@@ -80,9 +81,37 @@ export class MqttRouting {
     });
   }
 
-  /** Passes a message of a client on to others. */
-  relay(packet: RelayedPacket, publisher: Actor, receipt?: Receipt): Promise<void> {
-    return this.delivery.relay(packet, { gateway: this.access.gatewayKeyOf(packet.topic), publisher, receipt });
+  /** Passes a message of a client on to others, of this process and of all others. */
+  async relay(packet: RelayedPacket, publisher: Actor, receipt?: Receipt): Promise<void> {
+    const gateway = this.access.gatewayKeyOf(packet.topic);
+    // In the order in which those of all processes are stored, so that all have the same one retained.
+    const told = this.#parts.relays.relay(toClientMessage(packet, { gateway, user: publisher.key }));
+    if (told !== undefined) await told;
+    await this.delivery.relay(packet, { gateway, publisher, receipt });
+  }
+
+  /** Begins to deliver what clients of other processes relay; returns the function that ends it. */
+  followRelays(): () => void {
+    const { relays } = this.#parts;
+    relays.onRelayed = (messages) => this.#followRelayed(messages);
+    return () => {
+      relays.onRelayed = async () => {};
+    };
+  }
+
+  /** All are handed on in one turn, so that none is twice where this fails and is called again. */
+  async #followRelayed(messages: readonly ClientMessage[]): Promise<void> {
+    const known: ClientMessage[] = [];
+    for (const message of messages) {
+      const { topic, gateway, user } = message;
+      const of = gateway === undefined ? { user } : { user, device: gateway };
+      // A message to one that was removed meanwhile is not delivered.
+      if (await this.access.prepare({ topic, ...of })) known.push(message);
+    }
+    for (const { gateway, user, payload, properties, ...rest } of known) {
+      const bytes = { payload: asBuffer(payload), properties: properties && asBuffer(properties) };
+      this.delivery.relayed({ ...rest, ...bytes }, { gateway, user });
+    }
   }
 
   /** What waited for the session has been sent: what came meanwhile follows. */
@@ -156,4 +185,15 @@ export class MqttRouting {
       'a subscriber that does not keep up was cut',
     );
   }
+}
+
+function toClientMessage(
+  { topic, payload, qos, retain, properties, expiresMs, publisherId }: RelayedPacket,
+  of: Pick<ClientMessage, 'gateway' | 'user'>,
+): ClientMessage {
+  return { topic, payload: Buffer.from(payload), qos, retain, properties, expiresMs, publisherId, ...of };
+}
+
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

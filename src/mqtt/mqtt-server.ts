@@ -16,6 +16,7 @@ import { Listeners } from './listeners.ts';
 import type { MqttPorts } from './mqtt-options.ts';
 import type { MqttParts } from './mqtt-parts.ts';
 import { MqttRouting } from './mqtt-routing.ts';
+import { packetTypes } from './protocol/packet-types.ts';
 import { reasonCodes } from './protocol/reason-codes.ts';
 import { addressOf, noteAddress } from './proxy/client-address.ts';
 import { Publishing } from './publishing.ts';
@@ -138,6 +139,7 @@ export class MqttServer implements ClientOwner {
     const stops = [
       delivery.follow(feed),
       downlinks.follow(feed),
+      this.#routing.followRelays(),
       this.#parts.revocations.subscribe((revocation) => this.#endSignIns(revocation)),
     ];
     this.#stopFollowing = () => {
@@ -184,7 +186,9 @@ export class MqttServer implements ClientOwner {
   // --- What connections ask of their owner (session/client.ts) ---------------------------------------------------
 
   take(client: Client, bytes: Buffer): void {
-    if (client.connackSent && !this.#parts.standing.isSure) void this.#takeWhenSure(client, bytes);
+    // A client that only listens is told that this server lives.
+    const isPing = client.partial === undefined && bytes.equals(pingreq);
+    if (client.connackSent && !isPing && !this.#parts.standing.isSure) void this.#takeWhenSure(client, bytes);
     else this.#reader.take(client, bytes);
   }
 
@@ -321,3 +325,5 @@ export class MqttServer implements ClientOwner {
     return client;
   }
 }
+
+const pingreq = Buffer.of(packetTypes.pingreq << 4, 0);

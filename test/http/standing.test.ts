@@ -6,6 +6,7 @@ import { Refusal } from '../../src/base/refusal.ts';
 import { make } from '../support/api/calls.ts';
 import { engineWith } from '../support/engine-with.ts';
 import { Client } from '../support/mqtt/mqtt-client.ts';
+import { RawClient } from '../support/mqtt/mqtt-raw.ts';
 import { TestServer } from '../support/test-server.ts';
 
 const standing: { isSure: boolean; makeSure(): Promise<void> } = {
@@ -56,7 +57,12 @@ suite('a server that may not know what others have changed', () => {
   test('lets no MQTT client in, and what those say that are there waits', async () => {
     const client = await Client.connect(server, 'owner');
     await client.subscribe('devices/d/sensors/s/value', 1);
+    const quiet = await RawClient.connect(server, 'owner', { clientId: 'quiet' });
     standing.isSure = false;
+    // Whoever only listens is told that the server lives.
+    quiet.send({ cmd: 'pingreq' });
+    await quiet.next('pingresp');
+    quiet.socket.destroy();
     await assert.rejects(Client.connect(server, 'owner'), { code: 3 });
     let isStored = false;
     const published = client.publish('devices/d/sensors/s/value', { value: 7 }, { qos: 1 }).then(() => {

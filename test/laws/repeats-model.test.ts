@@ -75,6 +75,7 @@ class RestartedDetector {
       clock: this.clock,
       sessionBytesMaxOf: () => Number.POSITIVE_INFINITY,
       stored: {
+        onPublished: () => {},
         listFingerprints: async () => listFingerprints(reader),
         trimFingerprints: (trim) => trimFingerprints({ reader, writer }, trim),
       },

@@ -147,6 +147,13 @@ export class SeveralProcesses {
         return appended;
       },
       onFollowed: async () => {},
+      relay: (message) => {
+        const others = [...this.#listening].filter((other) => other !== own);
+        if (others.length === 0) return undefined;
+        return Promise.all(others.map(async ({ commitLog: of }) => of?.onRelayed([structuredClone(message)]))).then();
+      },
+      onRelayed: async () => {},
+      onPublished: () => {},
       get isCatchingUp() {
         return commitLog.isCatchingUp;
       },

@@ -1,9 +1,9 @@
 // Publishes what other processes have committed in this process's feed, and so to its MQTT subscribers, its live
 // streams and, where it evaluates them, its rules, just as what it commits itself (I2, I3). The commit log calls this
 // and waits for it, so that nothing gathers here (I4).
-import type { DeviceId } from '../devices/device.ts';
+import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
-import type { SensorId, SensorKey } from '../devices/sensor.ts';
+import type { Sensor, SensorId, SensorKey } from '../devices/sensor.ts';
 import type { CommitLog, FollowedPush } from '../ports/commit-log.ts';
 import type { Feed } from './feed.ts';
 
@@ -18,24 +18,29 @@ interface FollowedPushesParts {
 
 /** From now on, publishes in the feed what the log follows. */
 export function publishFollowed(commitLog: Pick<CommitLog, 'onFollowed'>, parts: FollowedPushesParts): void {
+  const { directory, feed, sensorRefsOf } = parts;
   commitLog.onFollowed = async (pushes) => {
-    const refs = await parts.sensorRefsOf([...new Set(pushes.map(({ sensor }) => sensor))]);
+    const refs = await sensorRefsOf([...new Set(pushes.map(({ sensor }) => sensor))]);
+    const devices = new Map<DeviceId, Device>();
+    for (const { device: id } of refs.values()) {
+      const device = devices.get(id) ?? directory.peek(id) ?? (await directory.find(id));
+      if (device !== undefined) devices.set(id, device);
+    }
+    // All in one turn: where something fails before, the log calls again, and nothing of it is published twice.
     for (const push of pushes) {
       const ref = refs.get(push.sensor);
       // A push to a sensor that was removed meanwhile is not published.
-      if (ref !== undefined) await publish(push, ref, parts);
+      const device = ref && (directory.peek(ref.device) ?? devices.get(ref.device));
+      const sensor = ref && device?.sensors.get(ref.sensor);
+      if (device !== undefined && sensor?.key === push.sensor) publish(push, { device, sensor, feed });
     }
   };
 }
 
-async function publish(
+function publish(
   push: FollowedPush,
-  ref: { readonly device: DeviceId; readonly sensor: SensorId },
-  { directory, feed }: FollowedPushesParts,
-): Promise<void> {
-  const device = directory.peek(ref.device) ?? (await directory.find(ref.device));
-  const sensor = device?.sensors.get(ref.sensor);
-  if (device === undefined || sensor?.key !== push.sensor) return;
+  { device, sensor, feed }: { readonly device: Device; readonly sensor: Sensor; readonly feed: Feed },
+): void {
   const { readings, receivedMs, firstSeq, original, many, skipsRules } = push;
   // The process that received the push has counted its caller.
   const counted = { caller: undefined };

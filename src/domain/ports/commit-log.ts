@@ -6,6 +6,7 @@ import type { DatapointBatch, PushReceipt } from '../datapoints/datapoint-batch.
 import type { OriginalMessage } from '../datapoints/feed.ts';
 import type { Readings } from '../datapoints/ingest/reading.ts';
 import type { SensorKey } from '../devices/sensor.ts';
+import type { UserKey } from '../users/user.ts';
 import type { Fence } from './coordination.ts';
 
 /**
@@ -50,6 +51,22 @@ export interface PushedAs {
   readonly many: boolean;
 }
 
+/** A message of a client to other clients, for subscribers of every process. */
+export interface ClientMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1 | 2;
+  readonly retain: boolean;
+  /** The publisher. */
+  readonly user: UserKey;
+  /** Key of the gateway that the topic belongs to. */
+  readonly gateway?: number | undefined;
+  /** As in OriginalMessage. */
+  readonly properties?: Uint8Array | undefined;
+  readonly expiresMs?: number | undefined;
+  readonly publisherId?: string | undefined;
+}
+
 /** How stored fingerprints are trimmed. */
 export interface FingerprintTrim {
   /** Bytes that they may take. */
@@ -82,6 +99,16 @@ export interface CommitLog {
    * Must be set before the engine follows others; an engine of one process never calls it.
    */
   onFollowed: (pushes: readonly FollowedPush[]) => Promise<void>;
+  /**
+   * Tells other processes of a message between clients: resolves when it is stored for them, in one order with those of other
+   * processes. undefined: there is no other process.
+   * @throws Refusal `storage`
+   */
+  relay(message: ClientMessage): Promise<void> | undefined;
+  /** Called with messages that other processes relay; as `onFollowed`. */
+  onRelayed: (messages: readonly ClientMessage[]) => Promise<void>;
+  /** Called with records of MQTT publishes (publish-fingerprint.ts) that other processes have committed. */
+  onPublished: (records: Uint32Array) => void;
   /** The position after the newest datapoint. Synchronous, because the watcher asks with every push. */
   readonly lastPosition: LogPosition;
   /**

@@ -10,6 +10,7 @@ import type { EngineFigures } from '../../domain/ports/engine.ts';
 import type { Series } from '../../domain/ports/series.ts';
 import { Head } from '../shared/head/head.ts';
 import { HeadLastSeen } from '../shared/head/head-last-seen.ts';
+import { toWords } from '../shared/log/fingerprint-records.ts';
 import { SeriesEdits } from '../shared/sealing/series-edits.ts';
 import { ReaderThread } from '../shared/threads/reader-thread-client.ts';
 import type { Membership } from './coordination/membership.ts';
@@ -74,6 +75,8 @@ export interface LogParts {
   readonly lastValues: LastValueDevices;
   /** Brings the table `heard` up to date, before a search that uses it. */
   beforeLastSeen(): Promise<void>;
+  /** Resolves when all is followed that other servers had appended at the call. */
+  caughtUp(): Promise<void>;
   /** Another server has hinted at new rows. */
   wake(): void;
   close(): Promise<void>;
@@ -114,6 +117,7 @@ export async function openLog(options: LogOptions): Promise<LogParts> {
     purge: () => purge.begin(),
     lastValues: new LastValueDevices({ database, state }),
     beforeLastSeen: () => heard.update(),
+    caughtUp: async () => (membership.isAlone ? undefined : following.caughtUp()),
     wake: () => polling.wake(),
     close: async () => {
       // A database that does not answer is not waited for: what it has of the last commit is not acknowledged.
@@ -177,6 +181,8 @@ function joinParts({ database, membership, isNewest }: LogOptions, begun: Begun,
     ...{ query, node, state, writer: () => writer.writer, isSealing: isOurs, onDamaged, onGap: failedForGood },
     makeSure: () => membership.makeSure(),
     deliver: (pushes) => commitLog.onFollowed(pushes),
+    relay: (messages) => commitLog.onRelayed(messages),
+    publish: (records) => commitLog.onPublished(toWords(Uint8Array.from(records))),
     onChanged: () => {
       sealing.committed();
       resume();

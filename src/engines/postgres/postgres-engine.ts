@@ -65,7 +65,10 @@ export class PostgresEngine implements Engine {
 
   openMqttSessions(rules: MqttSessionRules): MqttSessions {
     const { database, membership } = this.#ground;
-    const opened = openMqttSessions(rules, { database, clock: this.#clock, log: this.#log, holder: membership.id });
+    const opened = openMqttSessions(rules, {
+      ...{ database, clock: this.#clock, holder: membership.id, log: this.#log },
+      caughtUp: () => this.#parts.caughtUp(),
+    });
     this.#mqtt.push(opened);
     return opened.sessions;
   }

@@ -20,7 +20,7 @@ interface DuplicateWaiter {
   readonly reject: (error: unknown) => void;
 }
 
-type StoredFingerprints = Pick<CommitLog, 'listFingerprints' | 'trimFingerprints'>;
+type StoredFingerprints = Pick<CommitLog, 'listFingerprints' | 'trimFingerprints' | 'onPublished'>;
 
 export interface DuplicateDetectorParts {
   readonly clock: Clock;
@@ -133,6 +133,7 @@ export class DuplicateDetector {
         if (session !== undefined) this.#table.put({ session, packetId, h0, h1, h2, h3 }, { isStored: true });
       },
     };
+    this.#parts.stored.onPublished = (records) => this.learn(records);
     // A damaged block is read up to the damage.
     for (const words of await this.#parts.stored.listFingerprints()) readFingerprints(words, reader);
     const { ms: nowMs, elapsedMs } = this.#now();
@@ -144,6 +145,26 @@ export class DuplicateDetector {
     }
     while (sessions.weight > sessions.weightMax && sessions.shrink());
     void this.trim();
+  }
+
+  /**
+   * Remembers publishes that another process has committed: their client may come here and repeat them. The hour of its session
+   * begins anew with each, as if it had gone.
+   */
+  learn(records: Uint32Array): void {
+    const now = this.#now();
+    const learned = new Set<RememberedSession>();
+    let session: RememberedSession | undefined;
+    readFingerprints(records, {
+      onSession: (user, number) => {
+        session = this.#sessions.open(user, number);
+        learned.add(session);
+      },
+      onPublish: (packetId, h0, h1, h2, h3) => {
+        if (session?.isDropped === false) this.#table.put({ session, packetId, h0, h1, h2, h3 }, { isStored: true });
+      },
+    });
+    for (const one of learned) if (!one.isDropped && one.connections === 0) this.#sessions.setGone(one, now);
   }
 
   /** Deletes fingerprints from the disk that are no longer remembered, once they take more than those that are. */

@@ -152,6 +152,7 @@ export class RememberedSessions implements PoolMember {
   setGone(session: RememberedSession, gone: Moment): void {
     session.goneMs = gone.ms;
     session.goneElapsedMs = gone.elapsedMs;
+    session.holder.gone.delete(session);
     if (session.count === 0) this.drop(session);
     else session.holder.gone.add(session);
   }

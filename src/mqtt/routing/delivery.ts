@@ -16,7 +16,7 @@ import type { Reading } from '../../domain/datapoints/ingest/reading.ts';
 import { serviceCaller } from '../../domain/datapoints/ingest/writer-queue.ts';
 import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
 import type { SettingId } from '../../domain/devices/setting.ts';
-import type { Actor } from '../../domain/users/user.ts';
+import type { Actor, UserKey } from '../../domain/users/user.ts';
 import { bothForms, relayKeyOf } from '../topics.ts';
 import { DeliveryOrder, type OrderedMessage } from './delivery-order.ts';
 import { presentTopicOf, topicsOf } from './message-topics.ts';
@@ -239,6 +239,22 @@ export class Delivery implements FanOut {
     const second = this.#weighed(order, { ...message, topic: slashed });
     const both = { subscribers: first.subscribers + second.subscribers, bytes: first.bytes + second.bytes };
     await this.#putAndWait([{ ...first, ...both, twin: second.message, receipt }]);
+  }
+
+  /** Routes a message of a client of another process, which has charged its publisher for it. Nobody waits for that. */
+  relayed(
+    relayed: RelayedPublish,
+    { gateway, user }: { readonly gateway: number | undefined; readonly user: UserKey },
+  ): void {
+    const { topic, payload, qos, retain, properties, expiresMs, publisherId } = relayed;
+    const own = gateway === undefined ? {} : { device: gateway };
+    const order = { caller: serviceCaller, orderKey: relayKeyOf(topic) };
+    for (const form of bothForms(topic)) {
+      if (!this.#router.wants(form, { qos, retain, user })) continue;
+      const message = { topic: form, payload, qos, retain, properties, expiresMs, publisherId, user, ...own };
+      this.#put(this.#weighed(order, message));
+    }
+    if (!this.#running) void this.#run();
   }
 
   /** Removes the retained message of a device's topic, after all messages of that device taken before. */

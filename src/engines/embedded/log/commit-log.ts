@@ -72,6 +72,12 @@ export class SqliteCommitLog implements CommitLog {
   /** There are no other processes to follow. */
   onFollowed = async (): Promise<void> => {};
 
+  relay(): undefined {}
+
+  onRelayed = async (): Promise<void> => {};
+
+  onPublished = (): void => {};
+
   append(batch: DatapointBatch): Promise<number> {
     return this.#writer.append(batch, (firstSeq) => {
       this.#head.add(batch, firstSeq);

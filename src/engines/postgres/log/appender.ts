@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../../config/limits.ts';
 import { countRows, type DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
-import type { PushedAs } from '../../../domain/ports/commit-log.ts';
+import type { ClientMessage, PushedAs } from '../../../domain/ports/commit-log.ts';
 import {
   refusalOf,
   stoppingRefusal,
@@ -18,6 +18,7 @@ import type { LogState } from './log-state.ts';
 import { type Beside, type LogWriter, WriterFenced } from './log-writer.ts';
 import { asPushed, encodePushes } from './push-section.ts';
 import type { Receipts } from './receipts.ts';
+import { encodeRelays } from './relay-section.ts';
 
 /** Times that datapoints are told of that were found to be stored. */
 const foundAttemptsMax = 100;
@@ -34,6 +35,7 @@ export interface AppendedEdit {
 interface Queued {
   readonly batch?: DatapointBatch;
   readonly pushesOf?: (() => readonly PushedAs[]) | undefined;
+  readonly message?: ClientMessage;
   readonly edit?: AppendedEdit;
   readonly resolve: (firstSeq: number) => void;
   readonly reject: (error: Error) => void;
@@ -70,6 +72,8 @@ export class Appender {
   #isClosed = false;
   #wasCatchingUp = false;
   #refused = 0;
+  /** Messages between clients that are not committed yet. */
+  #relaying = 0;
   onCaughtUp: () => void = () => {};
   /** Called with the duration of each commit, for the metrics. */
   onCommit: (durationMs: number) => void = () => {};
@@ -111,6 +115,21 @@ export class Appender {
     return this.#add({ batch, pushesOf });
   }
 
+  /** undefined where no other server is there, nor was when those before it came. @throws Refusal `storage`, `busy` */
+  relay(message: ClientMessage): Promise<void> | undefined {
+    if (this.#others.isAlone() && this.#relaying === 0) return undefined;
+    return this.#relay(message);
+  }
+
+  async #relay(message: ClientMessage): Promise<void> {
+    this.#relaying += 1;
+    try {
+      await this.#add({ batch: noDatapoints, message });
+    } finally {
+      this.#relaying -= 1;
+    }
+  }
+
   /** @throws Refusal `storage`, `busy` */
   async appendEdit(edit: AppendedEdit): Promise<void> {
     await this.#add({ edit });
@@ -130,7 +149,7 @@ export class Appender {
     this.#tellCaughtUp();
   }
 
-  #add(work: Pick<Queued, 'batch' | 'pushesOf' | 'edit'>): Promise<number> {
+  #add(work: Pick<Queued, 'batch' | 'pushesOf' | 'message' | 'edit'>): Promise<number> {
     if (this.#isClosed) return Promise.reject(stoppingRefusal());
     if (this.#writer.isAway) return Promise.reject(this.#awayRefusal());
     return new Promise((resolve, reject) => {
@@ -204,11 +223,12 @@ export class Appender {
 
   /** The next edit alone, or the next batches together. */
   #take(): Queued[] {
-    let [count, datapoints] = [0, 0];
-    for (const { batch } of this.#queue) {
+    let [count, datapoints, bytes] = [0, 0, 0];
+    for (const { batch, message } of this.#queue) {
       if (batch === undefined) break;
       datapoints += countRows(batch);
-      if (count > 0 && datapoints > limits.commitDatapointsMax) break;
+      bytes += message === undefined ? 0 : message.topic.length + message.payload.length;
+      if (count > 0 && (datapoints > limits.commitDatapointsMax || bytes > limits.commitRelayBytes)) break;
       count += 1;
     }
     return this.#queue.splice(0, Math.max(1, count));
@@ -228,14 +248,15 @@ export class Appender {
     if (failure !== undefined && count > 0 && this.#state.isHeadFull)
       throw refusalOf({ kind: 'unsealed', message: failure.message });
     const place = this.#writer.next;
-    const pushes = this.#others.isAlone() ? undefined : pushesOf(taken);
-    const bytes = encodeBatch(batch, place, pushes);
+    const forOthers = this.#others.isAlone() ? {} : { pushes: pushesOf(taken), relays: relaysOf(taken) };
+    const bytes = encodeBatch(batch, place, forOthers);
     const beside = this.#receipts.beside(batch.receipts);
     const { number, position } = await this.#writer.append({ seq: place.seq, count, bytes, beside });
     this.#others.hint();
     const firstSeq = await this.#others.before(number, () => {
       const first = this.#state.add({ ...place, number }, count, position);
       if (count > 0) this.#state.addDatapoints(batch, first);
+      else this.#state.noteWithout(bytes.length);
       return first;
     });
     this.#receipts.stored(batch.receipts);
@@ -292,3 +313,12 @@ function pushesOf(taken: readonly Queued[]): Buffer | undefined {
   const pushes = taken.flatMap(({ batch, pushesOf: of }) => of?.() ?? (batch === undefined ? [] : asPushed(batch)));
   return pushes.length === 0 ? undefined : encodePushes(pushes);
 }
+
+function relaysOf(taken: readonly Queued[]): Buffer | undefined {
+  const messages = taken.flatMap(({ message }) => message ?? []);
+  return messages.length === 0 ? undefined : encodeRelays(messages);
+}
+
+const noDatapoints: DatapointBatch = {
+  ...{ rows: new Float64Array(0), texts: [], rulesSkipped: [], publishes: new Uint32Array(0), receipts: [] },
+};

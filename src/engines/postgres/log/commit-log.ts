@@ -1,7 +1,14 @@
 // The port CommitLog on PostgreSQL: one row of the log for each commit (decision 44). What is committed is in the head at once;
 // followers read rows.
 import type { DatapointBatch, PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
-import type { CommitLog, FingerprintTrim, FollowedPush, LogEntry, PushedAs } from '../../../domain/ports/commit-log.ts';
+import type {
+  ClientMessage,
+  CommitLog,
+  FingerprintTrim,
+  FollowedPush,
+  LogEntry,
+  PushedAs,
+} from '../../../domain/ports/commit-log.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import { toWords } from '../../shared/log/fingerprint-records.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
@@ -31,6 +38,9 @@ export class PostgresCommitLog implements CommitLog {
   /** Also called with what this process has appended and was found to be stored when nobody waited for it any more. */
   onFollowed: (pushes: readonly FollowedPush[]) => Promise<void> = async () => {};
 
+  onRelayed: (messages: readonly ClientMessage[]) => Promise<void> = async () => {};
+  onPublished: (records: Uint32Array) => void = () => {};
+
   constructor(parts: CommitLogParts) {
     this.#parts = parts;
     parts.appender.onFound = (firstSeq, count) => this.#tellFound(firstSeq, count);
@@ -46,6 +56,10 @@ export class PostgresCommitLog implements CommitLog {
 
   append(batch: DatapointBatch, pushesOf?: () => readonly PushedAs[]): Promise<number> {
     return this.#parts.appender.append(batch, pushesOf);
+  }
+
+  relay(message: ClientMessage): Promise<void> | undefined {
+    return this.#parts.appender.relay(message);
   }
 
   get lastPosition(): number {

@@ -3,18 +3,25 @@
 // one order (I3). A batch of rows is in memory at a time (I4).
 import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../../config/limits.ts';
-import type { FollowedPush } from '../../../domain/ports/commit-log.ts';
+import type { ClientMessage, FollowedPush } from '../../../domain/ports/commit-log.ts';
 import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { stoppingRefusal } from '../../shared/write-failure.ts';
 import { contentOf, type Query } from './log-reader.ts';
 import type { NumberedPlace } from './log-row.ts';
 import type { LogState, StoredPass } from './log-state.ts';
 import { followedPushes } from './push-section.ts';
+import { decodeRelays } from './relay-section.ts';
 
 interface Row extends NumberedPlace {
   readonly position: number;
   readonly count: number;
   readonly bytes: Buffer;
+}
+
+/** What a row has for this process. */
+interface Followed {
+  readonly pushes: readonly FollowedPush[];
+  readonly messages: readonly ClientMessage[];
 }
 
 interface Progress {
@@ -37,6 +44,10 @@ interface FollowingParts {
   readonly makeSure: () => Promise<void>;
   /** Hands on what other servers have committed; resolves when the feed has it. */
   readonly deliver: (pushes: readonly FollowedPush[]) => Promise<void>;
+  /** The same of messages between clients. */
+  readonly relay: (messages: readonly ClientMessage[]) => Promise<void>;
+  /** Called with records of publishes that other servers have committed. */
+  readonly publish: (records: Uint8Array) => void;
   /** Whether this process seals: nobody else does then. */
   readonly isSealing: () => boolean;
   /** Called when rows were added, or others have sealed. */
@@ -57,6 +68,7 @@ export class LogFollowing {
   readonly #parts: FollowingParts;
   #turn: Promise<unknown> = Promise.resolve();
   #wanted = rowsAtFirst;
+  #asked: Promise<void> | undefined;
   #isClosed = false;
   /** When a read that found the end of the log began, by the monotonic clock. */
   #freshMs = performance.now();
@@ -100,12 +112,30 @@ export class LogFollowing {
     this.#freshMs = startMs;
   }
 
+  /** Reads all there was at the call. Shared by all who ask before it begins. @throws Refusal `storage`, `busy` */
+  caughtUp(): Promise<void> {
+    this.#asked ??= this.#turn.then(() => {
+      this.#asked = undefined;
+      return this.#readUpToEnd();
+    });
+    return this.#asked;
+  }
+
+  async #readUpToEnd(): Promise<void> {
+    const { query, state } = this.#parts;
+    const [row] = await query<{ end: number }>('SELECT number AS end FROM log_end', []);
+    await this.#readUpTo(row?.end ?? state.lastRow);
+  }
+
   /**
    * Reads all there was at the call, and how far it is sealed: called by whoever has the turn of all servers to seal or to edit.
    * @throws Refusal `storage`, `busy`
    */
   async catchUp(): Promise<void> {
-    const end = await this.#inTurn(() => this.#learnProgress());
+    await this.#readUpTo(await this.#inTurn(() => this.#learnProgress()));
+  }
+
+  async #readUpTo(end: number): Promise<void> {
     while (this.#parts.state.lastRow < end) {
       if (this.#isClosed) throw stoppingRefusal();
       await this.#inTurn(() => this.#read(end));
@@ -161,46 +191,61 @@ export class LogFollowing {
   }
 
   async #take(rows: readonly Row[]): Promise<void> {
-    const { state } = this.#parts;
-    const pushes: FollowedPush[] = [];
+    const { state, deliver, relay } = this.#parts;
+    const steps: (() => Promise<void>)[] = [];
+    let pushes: FollowedPush[] = [];
     let bytes = 0;
+    const flush = () => {
+      const some = pushes;
+      if (some.length > 0) steps.push(() => deliver(some));
+      pushes = [];
+    };
     for (const row of rows) {
       bytes += row.bytes.length;
-      pushes.push(...this.#put(row));
+      const followed = this.#put(row);
+      pushes.push(...followed.pushes);
+      if (followed.messages.length === 0) continue;
+      flush();
+      steps.push(() => relay(followed.messages));
     }
+    flush();
     state.sealedAhead();
     this.#wanted = Math.max(1, Math.min(rowsAtOnce, Math.floor((bytesAtOnce * rows.length) / Math.max(bytes, 1))));
-    if (pushes.length > 0) await this.#deliver(pushes);
+    for (const step of steps) await this.#handOn(step);
   }
 
-  #put(row: Row): FollowedPush[] {
-    const { state, onDamaged } = this.#parts;
+  #put(row: Row): Followed {
+    const { state, onDamaged, publish } = this.#parts;
     const content = contentOf(row, row);
     const firstSeq = state.add(row, row.count, row.position);
+    if (row.count === 0) state.noteWithout(row.bytes.length);
     let damage = typeof content === 'string' ? content : undefined;
     if (typeof content !== 'string') {
       if (content.rows.length > 0) state.addDatapoints(content, firstSeq);
       state.applyEntry(content, firstSeq);
       try {
-        return followedPushes(content, firstSeq);
+        const pushes = followedPushes(content, firstSeq);
+        const messages = content.relays === undefined ? [] : decodeRelays(content.relays);
+        if (content.fingerprints !== undefined) publish(content.fingerprints);
+        return { pushes, messages };
       } catch (error) {
         if (!(error instanceof CorruptChunk)) throw error;
         damage = error.message;
       }
     }
     onDamaged(`Row ${row.seq} of writer ${row.writer} of the log is damaged. ${damage} Its datapoints cannot be read.`);
-    return [];
+    return { pushes: [], messages: [] };
   }
 
   /**
    * They are in the head: whatever fails, they must be handed on before anything that comes later. But not by a process that may be
    * taken for dead: it does not know who may have them.
    */
-  async #deliver(pushes: readonly FollowedPush[]): Promise<void> {
+  async #handOn(step: () => Promise<void>): Promise<void> {
     while (!this.#isClosed) {
       try {
         await this.#parts.makeSure();
-        await this.#parts.deliver(pushes);
+        await step();
         return;
       } catch {
         await delay(limits.postgresRetryMsMin, undefined, { ref: false });

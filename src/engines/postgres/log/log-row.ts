@@ -26,6 +26,7 @@ const kinds = {
   removal: 6,
   correction: 7,
   pushes: 8,
+  relays: 9,
 } as const;
 const headBytes = 5;
 const checksumBytes = 4;
@@ -58,14 +59,22 @@ export interface LogRowContent extends Pick<DatapointBatch, 'rows' | 'texts' | '
   readonly fingerprints: Uint8Array | undefined;
   /** How they were pushed (push-section.ts); undefined where no other server was there to deliver them. */
   readonly pushes: Buffer | undefined;
+  /** Messages between clients (relay-section.ts); undefined where there are none. */
+  readonly relays: Buffer | undefined;
   readonly removal: RemovalEntry | undefined;
   readonly correction: CorrectionEntry | undefined;
 }
 
 const noRows = new Float64Array(0);
 
-/** The bytes of a row for a batch. @param pushes how they were pushed, as push-section.ts encodes it. */
-export function encodeBatch(batch: DatapointBatch, place: RowPlace, pushes?: Buffer): Buffer {
+/** What a row has for other servers alone, as push-section.ts and relay-section.ts encode it. */
+export interface ForOthers {
+  readonly pushes?: Buffer | undefined;
+  readonly relays?: Buffer | undefined;
+}
+
+/** The bytes of a row for a batch. */
+export function encodeBatch(batch: DatapointBatch, place: RowPlace, { pushes, relays }: ForOthers = {}): Buffer {
   const sections: Section[] = [];
   const { rows, texts } = batch;
   const count = countRows(batch);
@@ -78,6 +87,7 @@ export function encodeBatch(batch: DatapointBatch, place: RowPlace, pushes?: Buf
   if (batch.rulesSkipped.length > 0)
     sections.push([kinds.rulesSkipped, Buffer.from(Float64Array.from(batch.rulesSkipped).buffer)]);
   if (pushes !== undefined) sections.push([kinds.pushes, pushes]);
+  if (relays !== undefined) sections.push([kinds.relays, relays]);
   return join(sections, place, count);
 }
 
@@ -148,6 +158,7 @@ export function decodeRow(bytes: Buffer, place: RowPlace, count: number): LogRow
     rulesSkipped: skipped === undefined ? [] : [...toNumbers(Uint8Array.from(skipped))],
     fingerprints: sections.get(kinds.fingerprints),
     pushes: sections.get(kinds.pushes),
+    relays: sections.get(kinds.relays),
     removal: removal && fromJson<RemovalEntry>(removal),
     correction: correction && fromJson<CorrectionEntry>(correction),
   };

@@ -28,6 +28,7 @@ export class LogState {
   #pass: StoredPass = { number: 0, upTo: 0, upToRow: 0 };
   /** A pass that is under way, or was interrupted. */
   #begun: StoredPass | undefined;
+  #without = { rows: 0, bytes: 0 };
   #isCutOff = false;
   #isWatching = false;
   #hasLearned = false;
@@ -81,6 +82,16 @@ export class LogState {
   /** Whether a pass has broken off, here or at another server: some datapoints are in the log and in chunks. */
   get isCutOff(): boolean {
     return this.#isCutOff;
+  }
+
+  /** Rows without datapoints, and their bytes, since all was sealed last: they have to go some time, too. */
+  get without(): { readonly rows: number; readonly bytes: number } {
+    return this.#without;
+  }
+
+  /** A row without datapoints was added. */
+  noteWithout(bytes: number): void {
+    this.#without = { rows: this.#without.rows + 1, bytes: this.#without.bytes + bytes };
   }
 
   get hasRows(): boolean {
@@ -222,6 +233,7 @@ export class LogState {
     if ((this.#begun?.number ?? 0) <= number) this.#begun = undefined;
     this.#pass = { number, upTo, upToRow };
     this.#sealedSeq = upTo;
+    this.#without = { rows: 0, bytes: 0 };
     this.#forgetSealed();
   }
 

@@ -23,7 +23,7 @@ const pushed: PushedAs[] = [
 ];
 
 const decode = (section: Buffer) =>
-  followedPushes(decodeRow(encodeBatch(batchOf(points), place, section), place, points.length), 100);
+  followedPushes(decodeRow(encodeBatch(batchOf(points), place, { pushes: section }), place, points.length), 100);
 
 suite('the section of a row that says how its datapoints were pushed', () => {
   const section = encodePushes(pushed);

@@ -7,11 +7,12 @@ import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { FollowedPush, PushedAs } from '../../../domain/ports/commit-log.ts';
 import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { type LogRowContent, skipsRules } from './log-row.ts';
+import { SectionReader, SectionWriter } from './section-bytes.ts';
 
 const flags = { many: 1, original: 2, retain: 4, user: 8, properties: 16, expires: 32, publisher: 64 } as const;
 
 export function encodePushes(pushes: readonly PushedAs[]): Buffer {
-  const out = new Out();
+  const out = new SectionWriter();
   for (const { sensor, count, receivedMs, many, original } of pushes) {
     out.number(count);
     out.number((many ? flags.many : 0) + (original === undefined ? 0 : flagsOf(original)));
@@ -53,7 +54,7 @@ interface SaidPush {
 }
 
 function decodePushes(section: Buffer): SaidPush[] {
-  const from = new From(section);
+  const from = new SectionReader(section);
   const pushes: SaidPush[] = [];
   while (!from.isAtEnd) {
     const count = from.number();
@@ -65,7 +66,7 @@ function decodePushes(section: Buffer): SaidPush[] {
   return pushes;
 }
 
-function originalOf(from: From, set: number): OriginalMessage {
+function originalOf(from: SectionReader, set: number): OriginalMessage {
   const has = (flag: number) => (set & flag) !== 0;
   const qos = from.number();
   if (qos !== 0 && qos !== 1 && qos !== 2) throw new CorruptChunk(`It has a message of QoS ${qos}.`);
@@ -123,82 +124,4 @@ export function asPushed({ rows }: Pick<DatapointBatch, 'rows'>): PushedAs[] {
     else pushes.push({ sensor, receivedMs, count: 1, many: false, original: undefined });
   }
   return pushes;
-}
-
-/** Bytes that grow: numbers in groups of seven bits, as many as it takes. */
-class Out {
-  #buffer = Buffer.allocUnsafe(256);
-  #at = 0;
-
-  number(value: number): void {
-    this.#room(8);
-    let rest = value;
-    while (rest >= 128) {
-      this.#buffer[this.#at++] = (rest % 128) + 128;
-      rest = Math.floor(rest / 128);
-    }
-    this.#buffer[this.#at++] = rest;
-  }
-
-  float(value: number): void {
-    this.#room(8);
-    this.#at = this.#buffer.writeDoubleLE(value, this.#at);
-  }
-
-  bytes(data: Uint8Array): void {
-    this.number(data.length);
-    this.#room(data.length);
-    this.#buffer.set(data, this.#at);
-    this.#at += data.length;
-  }
-
-  end(): Buffer {
-    return this.#buffer.subarray(0, this.#at);
-  }
-
-  #room(bytes: number): void {
-    if (this.#at + bytes <= this.#buffer.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(2 * this.#buffer.length, this.#at + bytes));
-    larger.set(this.#buffer.subarray(0, this.#at));
-    this.#buffer = larger;
-  }
-}
-
-class From {
-  readonly #buffer: Buffer;
-  #at = 0;
-
-  constructor(buffer: Buffer) {
-    this.#buffer = buffer;
-  }
-
-  get isAtEnd(): boolean {
-    return this.#at >= this.#buffer.length;
-  }
-
-  number(): number {
-    for (let [value, factor] = [0, 1]; ; factor *= 128) {
-      const byte = this.#buffer[this.#at++];
-      if (byte === undefined) throw new CorruptChunk('Its pushes are cut short.');
-      value += (byte % 128) * factor;
-      if (!Number.isSafeInteger(value) || !Number.isSafeInteger(factor))
-        throw new CorruptChunk('Its pushes have a number without an end.');
-      if (byte < 128) return value;
-    }
-  }
-
-  float(): number {
-    return this.#take(8).readDoubleLE(0);
-  }
-
-  /** A copy: the row that it lies in goes. */
-  bytes(): Buffer {
-    return Buffer.from(this.#take(this.number()));
-  }
-
-  #take(bytes: number): Buffer {
-    if (this.#at + bytes > this.#buffer.length) throw new CorruptChunk('Its pushes are cut short.');
-    this.#at += bytes;
-    return this.#buffer.subarray(this.#at - bytes, this.#at);
-  }
 }

@@ -21,17 +21,20 @@ export function openMqttSessions(
     clock,
     log,
     holder,
+    caughtUp,
   }: {
     readonly database: PostgresDatabase;
     readonly clock: Clock;
     readonly log?: Log | undefined;
     /** The row of this server in `node`. */
     readonly holder: string;
+    /** Resolves when this server has what others had appended at the call. */
+    readonly caughtUp: () => Promise<void>;
   },
 ): OpenedMqttSessions {
   const quotaReads = new PostgresMqttQuotaReads(database, clock);
   onQuotaChange((user) => quotaReads.forget(user));
-  const tables = new PostgresMqttTables({ database, log, holder });
+  const tables = new PostgresMqttTables({ database, log, holder, caughtUp });
   const quotas = {
     guest,
     quotaOf: quotaReads.of.bind(quotaReads),

@@ -24,6 +24,8 @@ export interface MqttTablesOptions {
   readonly log?: Log | undefined;
   /** The row of this server in `node`: it takes the first node of sessions that no other server serves. Left out: node 0. */
   readonly holder?: string;
+  /** Resolves when this server has what others had appended at the call; called before a session is taken. */
+  readonly caughtUp?: () => Promise<void>;
 }
 
 export class PostgresMqttTables implements MqttTables {
@@ -39,12 +41,15 @@ export class PostgresMqttTables implements MqttTables {
   #unsettled: Unsettled | undefined;
   #isClosed = false;
 
-  constructor({ database, log, holder }: MqttTablesOptions) {
+  constructor({ database, log, holder, caughtUp = async () => {} }: MqttTablesOptions) {
     this.#database = database;
     this.#log = log;
     this.#holder = holder;
     this.reads = new PostgresMqttReads(database, this.#node);
-    this.handover = new PostgresSessionHandover({ database, own: () => ({ node: this.#node, epoch: this.#epoch }) });
+    this.handover = new PostgresSessionHandover({
+      ...{ database, caughtUp },
+      own: () => ({ node: this.#node, epoch: this.#epoch }),
+    });
   }
 
   /** One transaction at a time; without a connection any number, because they are refused at once. */
@@ -62,11 +67,6 @@ export class PostgresMqttTables implements MqttTables {
       this.reads.serve(node);
       this.#epoch = epoch;
       this.#unit = 0;
-      if (node > 0)
-        this.#log?.warn(
-          { sessions: node },
-          'another server serves MQTT on these data: messages from client to client do not reach clients of another one yet',
-        );
       await connection.query(forgetUsage, [this.#node]);
     } catch (error) {
       await connection.close();

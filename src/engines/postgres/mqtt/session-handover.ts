@@ -19,10 +19,16 @@ export interface OwnNode {
 export class PostgresSessionHandover implements SessionHandover {
   readonly #database: PostgresDatabase;
   readonly #own: () => OwnNode;
+  readonly #caughtUp: () => Promise<void>;
 
-  constructor(parts: { readonly database: PostgresDatabase; readonly own: () => OwnNode }) {
+  constructor(parts: {
+    readonly database: PostgresDatabase;
+    readonly own: () => OwnNode;
+    readonly caughtUp: () => Promise<void>;
+  }) {
     this.#database = parts.database;
     this.#own = parts.own;
+    this.#caughtUp = parts.caughtUp;
   }
 
   async ownerless(): Promise<readonly string[]> {
@@ -39,6 +45,8 @@ export class PostgresSessionHandover implements SessionHandover {
   }
 
   async take(clientId: string, reserve: (count: number) => number): Promise<TakenSession | undefined> {
+    // What its client has published elsewhere, it may repeat here.
+    await this.#caughtUp();
     // Most clients that connect have none.
     const [found] = await this.#database.query(foundSql, [clientId]);
     if (found === undefined) return undefined;

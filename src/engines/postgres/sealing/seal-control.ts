@@ -14,6 +14,8 @@ export interface Sealable {
   readonly textChars: number;
   readonly lastSeq: number;
   readonly sealedSeq: number;
+  /** Rows without datapoints since the last pass, and their bytes. */
+  readonly without: { readonly rows: number; readonly bytes: number };
   /** True where the log has rows that are not sealed, with or without datapoints. */
   readonly hasRows: boolean;
   /** Whether a pass has broken off, as far as the database knows. */
@@ -94,8 +96,9 @@ export class SealControl {
 
   /** Called after each commit. */
   committed(): void {
-    const { rows, textChars } = this.#parts.log;
+    const { rows, textChars, without } = this.#parts.log;
     if (textChars >= limits.sealTextCharsMax || rows >= this.#rowsMin) this.begin();
+    else if (without.rows >= limits.sealWithoutRows || without.bytes >= limits.sealWithoutBytes) this.begin();
     clearTimeout(this.#quiet);
     if (this.#isClosed) return;
     // When nothing more arrives, the part of the log that the last pass left is sealed too.
