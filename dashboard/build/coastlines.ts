@@ -36,6 +36,7 @@ export function coastlines(): { readonly land: readonly string[]; readonly borde
   const rings = objects.land.geometries.flatMap(ringsOf);
   const land = rings
     .map((ring) => ring.flatMap((index, at) => lineAt(index, simple).slice(at === 0 ? 0 : 1)))
+    .flatMap(cutAtDateLine)
     .filter((ring) => ring.length > 3 && sizeOf(ring) >= islandMin);
   const uses = new Map<number, number>();
   for (const index of objects.countries.geometries.flatMap(ringsOf).flat()) {
@@ -44,6 +45,54 @@ export function coastlines(): { readonly land: readonly string[]; readonly borde
   }
   const borders = [...uses].filter(([, count]) => count > 1).map(([arc]) => simple[arc] ?? []);
   return { land: land.map(encode), borders: borders.filter((line) => line.length > 1).map(encode) };
+}
+
+/** Half a turn, hundredths of a degree. */
+const half = 18_000;
+const pole = 9_000;
+
+/**
+ * A ring that crosses 180° as rings that do not: left whole, it would be drawn across the whole map. One that goes round a pole, as
+ * that of Antarctica does, is led along the edge of the map.
+ */
+function cutAtDateLine(ring: readonly Point[]): readonly (readonly Point[])[] {
+  let turns = 0;
+  const straight = ring.map(([x, y], at): Point => {
+    const before = ring[at - 1]?.[0] ?? x;
+    if (Math.abs(x - before) > half) turns += x < before ? 2 * half : -2 * half;
+    return [x + turns, y];
+  });
+  const [[firstX, firstY], [lastX]] = [straight[0] as Point, straight.at(-1) as Point];
+  if (turns !== 0) {
+    const y = firstY < 0 ? -pole : pole;
+    straight.push([lastX, y], [firstX, y], [firstX, firstY]);
+  }
+  const xs = straight.map(([x]) => x);
+  const [low, high] = [Math.min(...xs), Math.max(...xs)];
+  if (low >= -half && high <= half) return [straight];
+  const parts: (readonly Point[])[] = [];
+  for (let turn = Math.floor((low + half) / (2 * half)); turn * 2 * half - half < high; turn += 1) {
+    const middle = turn * 2 * half;
+    const inside = beside(beside(straight, middle - half, 1), middle + half, -1);
+    if (inside.length > 3) parts.push(inside.map(([x, y]): Point => [x - middle, y]));
+  }
+  return parts;
+}
+
+/** What of a ring lies east (1) or west (-1) of a meridian, by Sutherland and Hodgman. */
+function beside(ring: readonly Point[], meridian: number, side: 1 | -1): readonly Point[] {
+  const isInside = ([x]: Point) => (x - meridian) * side >= 0;
+  const found: Point[] = [];
+  for (const [at, point] of ring.entries()) {
+    const before = ring[at - 1] ?? (ring.at(-1) as Point);
+    if (isInside(before) !== isInside(point)) {
+      const part = (meridian - before[0]) / (point[0] - before[0]);
+      found.push([meridian, Math.round(before[1] + part * (point[1] - before[1]))]);
+    }
+    if (isInside(point)) found.push(point);
+  }
+  const [first] = found;
+  return first === undefined ? [] : [...found, first];
 }
 
 function ringsOf(geometry: Geometry): readonly number[][] {

@@ -12,6 +12,8 @@ export const limits = {
   dayStaleMs: 300_000,
   /** Last values shown in a row. Beyond: "+n". */
   rowValuesMax: 4,
+  /** Devices of a list up to which each shows all of its last values. Beyond: those that nearly all devices have. */
+  columnsOfAllMax: 10,
   /** Points of a sparkline; it is some hundred pixels wide. */
   sparklinePoints: 48,
   /** Zooms into a chart that can be taken back one by one. */

@@ -54,7 +54,8 @@ describe('in a browser, a chart', { skip }, () => {
     await push('field', 'once', { value: 3, timestamp: at(nowMs - 40 * dayMs) });
     // Every half an hour for a year but for three days.
     const year = Array.from({ length: 300 * 48 }, (_, n) => ({
-      value: n % 48,
+      // The highest of the year is of today.
+      value: n < 4 ? 90 : n % 48,
       timestamp: at(nowMs - n * 30 * minuteMs),
     }));
     const isHeard = ({ timestamp }: { timestamp: string }) =>
@@ -80,7 +81,7 @@ describe('in a browser, a chart', { skip }, () => {
     await server.stop();
   });
 
-  const said = async (page: Page, what: 'span' | 'gaps' | 'ticks' | 'drawn') => {
+  const said = async (page: Page, what: 'span' | 'gaps' | 'ticks' | 'drawn' | 'values') => {
     await page.locator('.uplot[data-drawn]').waitFor();
     return (await page.locator('.uplot').getAttribute(`data-${what}`)) ?? '';
   };
@@ -117,6 +118,9 @@ describe('in a browser, a chart', { skip }, () => {
       await page.getByText('Means of each day; the band reaches').waitFor();
       assert.match(await said(page, 'ticks'), /2025[\s\S]*2026/);
       assert.equal(await said(page, 'gaps'), '1');
+      // The axis has room for what is highest, also where that is of a day that is not over.
+      const [low = 0, high = 0] = (await said(page, 'values')).split('/').map(Number);
+      assert.ok(low <= 0 && high >= 90, `${low}/${high}`);
     });
   });
 

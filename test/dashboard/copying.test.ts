@@ -87,6 +87,16 @@ describe('in a browser, on a plain address', { skip }, () => {
         const label = page.getByRole('img', { name: 'QR code of https://fields.example/devices/well' });
         await label.waitFor();
         assert.match(await label.innerHTML(), />Well 1<.*>well</);
+        const box = await label.boundingBox();
+        const shape = await label.evaluate((one) => {
+          const { width, height } = (one as unknown as { viewBox: { baseVal: { width: number; height: number } } })
+            .viewBox.baseVal;
+          return height / width;
+        });
+        assert.ok(box !== null && Math.abs(box.height / box.width - shape) < 0.05, JSON.stringify([box, shape]));
+        const print = await page.getByRole('button', { name: 'Print' }).boundingBox();
+        const { height } = page.viewportSize() ?? { height: 0 };
+        assert.ok(print !== null && print.y + print.height <= height, JSON.stringify(print));
         await assertAccessible(page);
         const [file] = await Promise.all([
           page.waitForEvent('download'),

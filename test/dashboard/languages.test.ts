@@ -162,7 +162,7 @@ describe('in a browser, the languages', { skip }, () => {
       await page.getByText(/2 lignes avant le tableau laissées de côté/).waitFor();
       await page.getByText('Enregistreur 4711').waitFor();
       const refused = page.getByRole('region', { name: 'Refusé' });
-      await refused.getByText(/^31\.02\.2024 10:10 n’est pas une heure écrite/).waitFor();
+      await refused.getByText(/^31\.02\.2024 10:10 n’est pas une heure écrite jour\.mois\.année/).waitFor();
       await refused.getByText('La ligne a 4 champs, et il y a 3 colonnes.').waitFor();
       await assertAccessible(page);
       await page.getByRole('button', { name: 'Un autre fichier' }).click();
@@ -235,5 +235,42 @@ describe('in a browser, the languages', { skip }, () => {
       await page.getByRole('button', { name: /SMS/ }).first().click();
       await page.getByText(/Pas envoyé : aucun fournisseur n’est configuré pour les SMS \(DUNDUN_/).waitFor();
     });
+  });
+
+  test('part words as the language does, and say of an address that cannot be one that nothing is there', async () => {
+    await server.call('owner', 'POST', '/notifications', {
+      json: {
+        description: 'Two ways',
+        condition: { devices: ['field-3'], sensors: ['TC'], expression: 'TC>40' },
+        action: { usernames: ['owner'], channels: ['sms', 'telegram'], message: '{TC}' },
+      },
+    });
+    await server.call('owner', 'POST', '/devices/field-3/sensors/TC/values', { json: { value: 50 } });
+    await server.running.idle();
+    const [alarm] = (await server.call('owner', 'GET', '/alarms')).body as { id: string }[];
+    await server.call('owner', 'PUT', `/alarms/${alarm?.id}/acknowledgement`, { json: { note: 'la pompe' } });
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner', '/now');
+      await inLanguage(page, 'fr');
+      await page.goto('/now');
+      await page.getByText('owner s’en occupe\u00a0: la pompe').waitFor();
+    });
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner', '/notifications');
+      await inLanguage(page, 'ar');
+      await page.goto('/notifications');
+      const text = (await page.getByRole('listitem').filter({ hasText: 'Two ways' }).textContent()) ?? '';
+      assert.match(text, /، Telegram/);
+      assert.doesNotMatch(text, /, /);
+    });
+    for (const language of ['en', 'fr'])
+      await visit({ browser, server }, async (page) => {
+        await signIn(page, 'owner', '/devices');
+        await inLanguage(page, language);
+        for (const path of ['/devices/%00', '/gateways/%00', '/devices/field-3/sensors/a%20b']) {
+          await page.goto(path);
+          await page.getByText(language === 'fr' ? 'Il n’y a rien ici.' : 'There is nothing here.').waitFor();
+        }
+      });
   });
 });

@@ -110,6 +110,22 @@ describe('in a browser, the map and the list of devices', { skip }, () => {
         await groups(page).first().waitFor();
         assert.equal(asked.filter((path) => path === '/api/v2/device_positions').length, 1);
         assert.equal(asked.filter((path) => path === '/api/v2/devices').length, 0);
+        // Out to all of the world, once.
+        const out = page.getByRole('button', { name: 'Zoom out' });
+        for (let zoom = 0; zoom < 18 && (await out.getAttribute('aria-disabled')) !== 'true'; zoom += 1) {
+          await out.click();
+          await becomes(page, `document.querySelector('.leaflet-zoom-anim') === null`);
+        }
+        assert.equal(await out.getAttribute('aria-disabled'), 'true');
+        const degrees = await page
+          .locator('.leaflet-marker-pane')
+          .evaluate((pane) =>
+            [...pane.querySelectorAll('span')].flatMap(
+              ({ textContent }) => /^([\d.]+)° [EW]$/.exec(textContent ?? '')?.[1] ?? [],
+            ),
+          );
+        assert.ok(degrees.length > 2 && degrees.every((one) => Number(one) <= 180), degrees.join());
+        assert.equal(new Set(degrees).size >= degrees.length / 2, true);
       });
     });
 
@@ -145,6 +161,25 @@ describe('in a browser, the map and the list of devices', { skip }, () => {
       });
     });
   }
+
+  test('names take the room that values leave, though a few devices have many values', async () => {
+    const sensors = ['a', 'b', 'c', 'd'].map((id) => ({ id }));
+    await server.call('owner', 'POST', '/devices', { json: { id: 'four', name: 'Four', sensors } });
+    for (const { id } of sensors)
+      await server.call('owner', 'POST', `/devices/four/sensors/${id}/values`, { json: { value: 1 } });
+    const options = { viewport: { width: 1280, height: 800 } };
+    await visit({ browser, server, options }, async (page) => {
+      await signIn(page, 'owner');
+      const row = page.getByRole('link').filter({ hasText: longName });
+      await row.waitFor();
+      const [name, values] = (await row.evaluate((one) =>
+        [1, 2].map((at) => one.children[at]?.getBoundingClientRect().width ?? 0),
+      )) as [number, number];
+      assert.ok(name > 400 && values < 200, `${name} beside ${values}`);
+      await page.getByRole('link').filter({ hasText: 'Four' }).getByText('+3').waitFor();
+      await assertFitsScreen(page);
+    });
+  });
 
   test('goes to where one is, and says in plain words why it cannot over plain HTTP', async () => {
     const options = { ...desktop, permissions: ['geolocation'], geolocation: { latitude: 16.03, longitude: -16.49 } };

@@ -87,10 +87,33 @@ export function useHoldingRules(): ReadonlySet<string> {
   return new Set(data?.page.flatMap(({ notification_id: id }) => (id === undefined ? [] : [id])));
 }
 
-/** The sensors that the service calls silent, by `dayKey(device, sensor)`: their dots say the same. */
-export function useSilentSensors(): ReadonlySet<string> {
+function useSilenceAlarms(): readonly Alarm[] {
   useSession();
   const question = { state: 'active', kind: 'silence', limit: limits.alarmsShownMax } as const;
-  const { data } = useQuery({ ...alarmsQuery(question), enabled });
-  return new Set(data?.page.map(({ device_id: device = '', sensor_id: sensor = '' }) => dayKey(device, sensor)));
+  return useQuery({ ...alarmsQuery(question), enabled }).data?.page ?? [];
+}
+
+/** The devices of which a sensor is called silent, with when the last of these was heard: what is known of devices as a whole. */
+export function useSilentSince(): ReadonlyMap<string, number> {
+  const alarms = useSilenceAlarms();
+  const since = new Map<string, number>();
+  for (const { device_id: device = '', since: heard } of alarms)
+    since.set(device, Math.max(Date.parse(heard), since.get(device) ?? 0));
+  return since;
+}
+
+/** The sensors that the service calls silent, by `dayKey(device, sensor)`: their dots say the same. */
+export function useSilentSensors(): ReadonlySet<string> {
+  return keysOf(useSilenceAlarms());
+}
+
+/** Those of one device: where very many alarms are open, the newest of all need not name it. */
+export function useSilentSensorsOf(device: string): ReadonlySet<string> {
+  const isUser = useSession().status === 'user';
+  const { data } = useQuery({ ...deviceAlarmsQuery(device, 'active'), enabled: isUser });
+  return keysOf(data?.page.filter(({ kind }) => kind === 'silence') ?? []);
+}
+
+function keysOf(alarms: readonly Alarm[]): ReadonlySet<string> {
+  return new Set(alarms.map(({ device_id: device = '', sensor_id: sensor = '' }) => dayKey(device, sensor)));
 }

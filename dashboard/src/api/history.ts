@@ -87,7 +87,8 @@ async function readHistory(question: HistoryQuestion): Promise<SensorHistory> {
   }
   if (isTooMany(counted.count, rows, lastMs - firstMs)) {
     const points = rows.map((row) => ({
-      atMs: middleOf(row, step),
+      // The first and the last step reach beyond the span: what lies outside of it is neither drawn nor has the axis room for it.
+      atMs: Math.min(Math.max(middleOf(row, step), firstMs), lastMs),
       value: row.avg ?? null,
       min: row.min ?? null,
       max: row.max ?? null,

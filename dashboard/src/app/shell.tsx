@@ -1,10 +1,12 @@
 // What stands around every page: the rail at the left of a desktop, the bar at the foot of a phone, the search, the
 // word that there is no connection; and where the focus goes when the page changes.
-import { Outlet, useLocation } from '@tanstack/react-router';
+import { Outlet, useLocation, useParams } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useSession } from '../api/use-session.ts';
+import { idPattern } from '../shared/form/id-pattern.ts';
 import { toasts } from '../shared/page/toasts.tsx';
 import { useStrings } from '../strings/strings.ts';
+import { NotFound } from './not-found.tsx';
 import { OfflineBanner } from './offline-banner.tsx';
 import { PhoneBar } from './phone-bar.tsx';
 import { Rail } from './rail.tsx';
@@ -19,6 +21,7 @@ export function Shell() {
   const { shell } = useStrings();
   const { pathname } = useLocation();
   const isBare = barePages.includes(pathname);
+  const isNowhere = leadsNowhere(useParams({ strict: false }));
   useFocusOnNavigation(pathname);
   useWordOnEnd();
   return (
@@ -29,13 +32,18 @@ export function Shell() {
       {!isBare && <Rail />}
       <OfflineBanner />
       <main id="content" tabIndex={-1} className={isBare ? classes.bare : classes.content}>
-        <Outlet />
+        {isNowhere ? <NotFound /> : <Outlet />}
       </main>
       {!isBare && <PhoneBar />}
       <Search />
       <TitleBadge />
     </>
   );
+}
+
+/** What no record can be called: its page would only have the refusal of the service to show. */
+function leadsNowhere(params: Readonly<Record<string, string | undefined>>): boolean {
+  return [params['device'], params['sensor'], params['gateway']].some((id) => id !== undefined && !idPattern.test(id));
 }
 
 /** A session that is over is no silent change of what one sees. */

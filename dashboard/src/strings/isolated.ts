@@ -6,7 +6,10 @@ const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}
 
 export function isolated<T>(part: T): T | string {
   if (typeof part !== 'string' || part === '') return part;
-  return document.documentElement.dir === 'rtl' || rightToLeft.test(part) ? `\u2068${part}\u2069` : part;
+  const isTurned = rightToLeft.test(part);
+  if (document.documentElement.dir !== 'rtl') return isTurned ? `\u2068${part}\u2069` : part;
+  // A part of the page's own words may begin with a name in other letters, and is read as they are all the same.
+  return `${isTurned ? '\u2067' : '\u2068'}${part}\u2069`;
 }
 
 /** The texts of a catalogue, where whatever is put into a sentence is isolated. */

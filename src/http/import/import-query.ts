@@ -12,7 +12,7 @@ const oneOf = <const T extends readonly string[]>(words: T, fallback: T[number],
 const text = (description: string, examples: readonly string[] = []) =>
   Type.Optional(boundedText(limits.queryTextCharsMax, { description, examples: [...examples] }));
 
-export const ImportQuery = Type.Object({
+const parameters = {
   device: Type.Optional({
     ...DeviceIdSchema,
     description: 'Id of the device of values whose column or line names no device.',
@@ -76,5 +76,8 @@ export const ImportQuery = Type.Object({
     'For a file that is sent in parts: the last time of the part before, which is `next.after` of its answer.',
     ['2016-06-08T18:20:27Z'],
   ),
-});
+};
+
+/** A parameter that is mistyped would be left out in silence, and times be read in another zone than was meant. */
+export const ImportQuery = Type.Object(parameters, { additionalProperties: false });
 export type ImportQuery = Static<typeof ImportQuery>;

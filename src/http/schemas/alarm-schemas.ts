@@ -79,7 +79,10 @@ export const AlarmSchema = Type.Object(
       }),
     ),
     gateway_id: text('The gateway that it is about, or of the device.', 'gateway-1'),
-    gateway_name: text('The name of the gateway that it is about.', 'Roof of the school'),
+    gateway_name: text(
+      'The name of the gateway that it is about, or of the device, where you may view it.',
+      'Roof of the school',
+    ),
     notification_id: text('The notification whose condition holds.', '5f3bfb5e7d9e4a559c1c2f0a'),
     notification_description: text('Its description.', 'Too hot for the seedlings'),
     acknowledged: Type.Optional(AcknowledgementSchema),

@@ -198,8 +198,8 @@ function schemaOf(fault: ValidationFault): Readonly<Record<string, unknown>> | u
 }
 
 function pointerOf({ instancePath, params }: ValidationFault): string {
-  const missing = params['missingProperty'];
-  return typeof missing === 'string' ? `${instancePath}/${escapePointer(missing)}` : instancePath;
+  const name = params['missingProperty'] ?? params['additionalProperty'];
+  return typeof name === 'string' ? `${instancePath}/${escapePointer(name)}` : instancePath;
 }
 
 /** What would be right at one place. */
@@ -212,6 +212,7 @@ function detailOf(faults: readonly ValidationFault[]): string {
   const [fault] = faults;
   if (fault === undefined) return 'is not as it should be';
   if (fault.params['missingProperty'] !== undefined) return 'is missing';
+  if (fault.params['additionalProperty'] !== undefined) return 'is not known here';
   if (bytesMaxOf(fault) !== undefined && isTooLarge(fault)) return `must have at most ${bytesMaxOf(fault)} bytes`;
   if (fault.keyword === 'maxLength') return `must have at most ${fault.params['limit']} characters`;
   return fault.keyword === 'pattern' ? idRule : (fault.message ?? 'is not as it should be');

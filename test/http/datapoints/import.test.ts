@@ -29,6 +29,18 @@ async function look(text: string | Uint8Array, query: Query = {}, type = 'text/c
   return body;
 }
 
+test('a parameter that is not known is refused, for what was meant by it would be left out', async () => {
+  const { body } = await make(server, {
+    as,
+    call: 'POST /import?device=d&dry_run=true&timezome=Europe/Paris',
+    body: 'time,TC\n2024-06-05T10:00:00,1\n',
+    headers: { 'content-type': 'text/csv' },
+    expect: 400,
+  });
+  assert.equal(body.detail, '/timezome is not known here.');
+  assert.equal(body.errors[0].pointer, '/timezome');
+});
+
 /** The samples, short: sensor, time, value. */
 async function points(text: string | Uint8Array, query: Query = {}, type?: string): Promise<unknown[][]> {
   const { samples, problems, refused } = await look(text, query, type);

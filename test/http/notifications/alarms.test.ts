@@ -14,6 +14,24 @@ const field = alarmField();
 const { push, addRule, list, raise } = field;
 
 suite('an alarm of a rule', () => {
+  test('names the gateway of its device to who may see that gateway too, and to nobody else', async () => {
+    const id = `mast-${field.device}`;
+    const json = { id, name: 'Mast by the river', visibility: 'private' };
+    await make(field.server, { as: 'owner', call: 'POST /gateways', json, expect: 200 });
+    await make(field.server, { as: 'owner', call: `PUT /devices/${field.device}/gateway_id`, json: id, expect: 204 });
+    await raise();
+    await field.share('viewer', 'devices:view', 'device-data:view');
+    await field.share('reader', 'device-data:view');
+    const named = async (as: string) => {
+      const [{ gateway_id: gateway, gateway_name: name }] = await list(as);
+      return [gateway, name];
+    };
+    assert.deepEqual(await named('owner'), [id, 'Mast by the river']);
+    assert.deepEqual(await named('admin'), [id, 'Mast by the river']);
+    assert.deepEqual(await named('viewer'), [id, undefined]);
+    assert.deepEqual(await named('reader'), [undefined, undefined]);
+  });
+
   test('is open as long as the condition holds, and history afterwards', async () => {
     const rule = await addRule();
     await push(39);

@@ -106,7 +106,7 @@ function VisibilitySwitch({ device, mayEdit }: { readonly device: Device; readon
       checked={isPublic}
       onChange={() => become(isPublic ? 'private' : 'public', () => become(device.visibility))}
       label={shared.labelled(isPublic ? shared.public : shared.private, means)}
-      aria-label={`${shared.public}: ${shared.publicMeans}`}
+      aria-label={shared.labelled(shared.public, shared.publicMeans)}
     />
   );
 }

@@ -72,7 +72,7 @@ interface CoordinatesProps {
 function Coordinates({ place, onSave }: CoordinatesProps) {
   const { device: words, shared } = usePageStrings();
   const form = useForm<{ latitude: number | ''; longitude: number | '' }>({
-    initial: { latitude: place?.latitude ?? '', longitude: place?.longitude ?? '' },
+    initial: { latitude: rounded(place?.latitude) ?? '', longitude: rounded(place?.longitude) ?? '' },
     check: ({ latitude, longitude }) => ({
       ...(latitude === '' || Math.abs(latitude) > 90 ? { latitude: words.latitudeWrong } : {}),
       ...(longitude === '' || Math.abs(longitude) > 180 ? { longitude: words.longitudeWrong } : {}),
@@ -99,4 +99,9 @@ function Coordinates({ place, onSave }: CoordinatesProps) {
       </Group>
     </form>
   );
+}
+
+/** A millionth of a degree is a hand's breadth; what stands beyond is noise of calculation. */
+function rounded(degrees: number | undefined): number | undefined {
+  return degrees === undefined ? undefined : Number(degrees.toFixed(6));
 }

@@ -5,7 +5,7 @@ import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useSilentSensors } from '../../api/alarms.ts';
+import { useSilentSensorsOf } from '../../api/alarms.ts';
 import type { Device, Sensor } from '../../api/client.ts';
 import { currentOf } from '../../api/current-value.ts';
 import { dayKey, dayQuery, type SensorDay } from '../../api/devices.ts';
@@ -76,7 +76,7 @@ interface TileProps {
 
 function Tile({ device, sensor, day }: TileProps) {
   const nowMs = useNow();
-  const silent = useSilentSensors();
+  const silent = useSilentSensorsOf(device);
   const { id, name, unit } = sensor;
   const last = currentOf(sensor);
   return (

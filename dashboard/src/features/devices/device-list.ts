@@ -72,10 +72,17 @@ export function useDeviceList(search: DevicesSearch): DeviceList {
     error: answers.find(({ error }) => error !== null)?.error,
     rowAt: (index) => byNumber.get(Math.floor(index / size))?.[index % size],
     inView: heard,
-    columns: Math.max(1, ...[...byNumber.values()].flatMap((page) => (page ?? []).map(valuesOf))),
+    columns: columnsOf([...byNumber.values()].flatMap((page) => page ?? [])),
     onRange,
     retry: () => void Promise.all(answers.map(({ refetch }) => refetch())),
   };
+}
+
+/** As many as the most have; among many devices, as nearly all of them have: a few shall not take the room of all names. */
+function columnsOf(devices: readonly Device[]): number {
+  const counts = devices.map(valuesOf).toSorted((a, b) => a - b);
+  const last = counts.length <= limits.columnsOfAllMax ? counts.length - 1 : Math.floor((counts.length - 1) * 0.9);
+  return Math.max(1, counts[last] ?? 1);
 }
 
 function valuesOf({ sensors }: Device): number {

@@ -7,7 +7,6 @@ import { useSilentSensors } from '../../api/alarms.ts';
 import type { Device, Sensor } from '../../api/client.ts';
 import { currentOf } from '../../api/current-value.ts';
 import { dayKey, type SensorDay } from '../../api/devices.ts';
-import { limits } from '../../limits.ts';
 import { Sparkline } from '../../shared/chart/sparkline.tsx';
 import { Age } from '../../shared/device/age.tsx';
 import { deviceState, lastHeard } from '../../shared/device/device-state.ts';
@@ -35,7 +34,7 @@ export function DeviceRow({ device, days, columns }: DeviceRowProps) {
   if (device === undefined) return <RowSkeleton />;
   const { id, name, owner, visibility, gateway_id: gateway, sensors } = device;
   const heard = lastHeard(sensors);
-  const shown = sensors.filter(({ last_value }) => last_value !== undefined).slice(0, limits.rowValuesMax);
+  const shown = sensors.filter(({ last_value }) => last_value !== undefined).slice(0, columns);
   return (
     <Link to="/devices/$device" params={{ device: id }} className={classes.row} data-columns={columns}>
       <StateDot state={deviceState(device, { nowMs, silent })} />

@@ -1,5 +1,6 @@
 // A chosen file: how it is understood, what its columns are, how its first lines would be stored; then the check, the
 // import with its progress, and the report.
+
 import { Button, Checkbox, Group, Radio, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -10,6 +11,7 @@ import { limits } from '../../limits.ts';
 import { byteSize } from '../../shared/page/byte-size.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import type { Strings } from '../../strings/catalogue.ts';
+import { listed } from '../../strings/listed.ts';
 import { usePageLocale } from '../../strings/strings.ts';
 import type { ChosenFile, Encoding } from './chosen-file.ts';
 import { ColumnRoles } from './column-roles.tsx';
@@ -164,7 +166,7 @@ interface ChoicesProps {
 function Choices({ settings, change, created }: ChoicesProps) {
   const { strings } = usePageLocale();
   const { imports } = strings;
-  const names = created.map(({ device_id, sensor_id }) => `${device_id}/${sensor_id}`).join(', ');
+  const names = listed(created.map(({ device_id, sensor_id }) => `${device_id}/${sensor_id}`));
   return (
     <>
       <div>

@@ -1,6 +1,8 @@
 // What became of a file so far, in numbers, and what was refused of it.
+
 import { Alert, Anchor, List, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { listed } from '../../strings/listed.ts';
 import { usePageLocale } from '../../strings/strings.ts';
 import type { ImportAnswer } from './import-call.ts';
 import { localTime } from './import-samples.tsx';
@@ -8,10 +10,11 @@ import { saidWords } from './import-words.ts';
 import { RefusedLines } from './refused-lines.tsx';
 
 export function ImportReport({ answer, device }: { readonly answer: ImportAnswer; readonly device: string }) {
-  const { tag, strings } = usePageLocale();
+  const locale = usePageLocale();
+  const { tag, strings } = locale;
   const { imports } = strings;
   const { lines, duplicates, missing, refused_count: refused, from, to, created, stopped, dry_run: isDry } = answer;
-  const names = created.map(({ device_id, sensor_id }) => `${device_id}/${sensor_id}`).join(', ');
+  const names = listed(created.map(({ device_id, sensor_id }) => `${device_id}/${sensor_id}`));
   const said = [
     imports.lines(lines),
     ...(duplicates > 0 ? [imports.known(duplicates)] : []),
@@ -30,7 +33,7 @@ export function ImportReport({ answer, device }: { readonly answer: ImportAnswer
       </List>
       {stopped !== undefined && (
         <Alert color="red" variant="light">
-          {imports.stoppedAt(stopped.line, saidWords(imports, stopped, stopped.detail))}
+          {imports.stoppedAt(stopped.line, saidWords(locale, stopped, stopped.detail))}
         </Alert>
       )}
       <RefusedLines answer={answer} />

@@ -9,11 +9,12 @@ import classes from './imports.module.css';
 import { RefusedLines } from './refused-lines.tsx';
 
 export function Samples({ answer }: { readonly answer: ImportAnswer }) {
-  const { strings } = usePageLocale();
+  const locale = usePageLocale();
+  const { strings } = locale;
   const { imports } = strings;
   const { samples = [] } = answer;
-  const problems = allSaid(imports, answer.problems, answer.problem_codes);
-  const notes = allSaid(imports, answer.notes, answer.note_codes);
+  const problems = allSaid(locale, answer.problems, answer.problem_codes);
+  const notes = allSaid(locale, answer.notes, answer.note_codes);
   return (
     <>
       {problems.length > 0 && (

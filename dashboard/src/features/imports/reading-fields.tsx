@@ -1,10 +1,11 @@
 // Where the values belong, by whose clock they were written, and how the file is to be read where it was not found out.
+
 import { Autocomplete, Button, Collapse, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { DeviceInput } from '../../shared/device/device-input.tsx';
 import { idFromName } from '../../shared/form/id-from-name.ts';
 import type { Strings } from '../../strings/catalogue.ts';
-import { isolated } from '../../strings/isolated.ts';
+import { listed } from '../../strings/listed.ts';
 import { usePageLocale, usePageStrings } from '../../strings/strings.ts';
 import { type ChosenFile, type Encoding, encodings } from './chosen-file.ts';
 import type { ImportAnswer, ImportSettings } from './import-call.ts';
@@ -76,14 +77,14 @@ function foundWords(found: ImportAnswer['file'], imports: Strings['imports'], ta
   const { format, delimiter, decimal, header, time_format: times } = found;
   const formats: Readonly<Record<string, string>> = { csv: imports.csv, ndjson: imports.ndjson, json: imports.json };
   const between = delimiter as 'comma' | 'semicolon' | 'tab' | 'pipe' | undefined;
-  return [
+  return listed([
     formats[format] ?? format,
     ...(between === undefined ? [] : [imports[between]]),
     ...(decimal === undefined ? [] : [decimal === 'comma' ? imports.decimalComma : imports.decimalPoint]),
     ...(header === undefined ? [] : [header ? imports.header : imports.noHeader]),
-    ...(times === undefined ? [] : [imports.times(isolated(timeFormatWords(times, tag)))]),
+    ...(times === undefined ? [] : [imports.times(timeFormatWords(times, tag))]),
     ...(found.skip === undefined || found.skip === 0 ? [] : [imports.skipped(found.skip)]),
-  ].join(', ');
+  ]);
 }
 
 const skippedShownMax = 20;

@@ -1,12 +1,13 @@
 // What was not stored, line by line, with the server's reasons.
 import { Table, Text, Title } from '@mantine/core';
-import { usePageStrings } from '../../strings/strings.ts';
+import { usePageLocale } from '../../strings/strings.ts';
 import type { ImportAnswer } from './import-call.ts';
 import { saidWords } from './import-words.ts';
 import classes from './imports.module.css';
 
 export function RefusedLines({ answer }: { readonly answer: ImportAnswer }) {
-  const { imports } = usePageStrings();
+  const locale = usePageLocale();
+  const { imports } = locale.strings;
   const { refused, refused_count: count } = answer;
   if (count === 0) return null;
   return (
@@ -27,7 +28,7 @@ export function RefusedLines({ answer }: { readonly answer: ImportAnswer }) {
             {refused.map(({ line, column, detail, ...said }) => (
               <Table.Tr key={`${line}/${column}/${detail}`}>
                 <Table.Td>{line}</Table.Td>
-                <Table.Td>{saidWords(imports, said, detail)}</Table.Td>
+                <Table.Td>{saidWords(locale, said, detail)}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

@@ -1,6 +1,9 @@
 // A notification as one sentence, for its row in the list.
+
 import type { Device } from '../../api/client.ts';
 import type { Strings } from '../../strings/catalogue.ts';
+import { isolated } from '../../strings/isolated.ts';
+import { arrow, listed } from '../../strings/listed.ts';
 import { type Clause, parseClauses } from './editor/clauses.ts';
 import { actionOf, type Rule } from './editor/draft.ts';
 import { durationWords } from './editor/duration.tsx';
@@ -16,18 +19,18 @@ interface Knows {
 export function ruleWords(rule: Rule, strings: Strings, { known, me }: Knows): string {
   const { notifications: words } = strings;
   const about = known.filter(({ id }) => rule.condition.devices?.includes(id) === true);
-  const nameOf = (device: string) => about.find(({ id }) => id === device)?.name || device;
+  const nameOf = (device: string) => isolated(about.find(({ id }) => id === device)?.name || device);
   const sensorName = (sensor: string) => nameOfSensor(sensor, about);
   const { devices = [], sensors = [], expression = '' } = rule.condition;
   const clauses = parseClauses(expression);
-  const of = devices.length > 2 ? words.devicesCount(devices.length) : devices.map(nameOf).join(', ');
+  const of = devices.length > 2 ? words.devicesCount(devices.length) : listed(devices.map(nameOf));
   const isSilenceAlone = clauses?.list.length === 0 && rule.silence !== undefined;
   const when = isSilenceAlone
-    ? `${sensors.map(sensorName).join(', ')} ${words.hasSentNothing} ${durationWords(rule.silence ?? 0, strings)}`
+    ? `${listed(sensors.map(sensorName))} ${words.hasSentNothing} ${durationWords(rule.silence ?? 0, strings)}`
     : (clauses?.list.map((clause) => clauseWords(clause, strings, sensorName)).join(` ${words[clauses.join]} `) ??
       expression);
   const forLong = rule.for === undefined ? '' : ` ${words.forAtLeast} ${durationWords(rule.for, strings)}`;
-  return `${of}: ${when}${forLong} → ${effectWords(rule, strings, me)}`;
+  return `${strings.shared.labelled(of, `${when}${forLong}`)} ${arrow()} ${effectWords(rule, strings, me)}`;
 }
 
 /** A number as people write it; a text as it is. */
@@ -39,7 +42,7 @@ function figure(value: string, { shared }: Strings): string {
 function nameOfSensor(sensor: string, devices: readonly Device[]): string {
   const names = new Set(devices.map(({ sensors }) => sensors.find(({ id }) => id === sensor)?.name));
   const [name] = names;
-  return names.size === 1 && name !== undefined && name !== '' ? name : sensor;
+  return isolated(names.size === 1 && name !== undefined && name !== '' ? name : sensor);
 }
 
 function clauseWords(
@@ -56,7 +59,7 @@ function clauseWords(
 function effectWords(rule: Rule, { notifications: words }: Strings, me: string): string {
   const { message, actuation } = actionOf(rule);
   if (message === undefined) return `${actuation?.actuator_id ?? ''} = ${JSON.stringify(actuation?.actuator_value)}`;
-  const people = (message.usernames ?? []).map((name) => (name === me ? words.me : name));
+  const people = (message.usernames ?? []).map((name) => (name === me ? words.me : isolated(name)));
   const ways = (message.channels ?? []).map((way) => words.channels[way as Channel] ?? way);
-  return [people.join(', '), ways.join(', ')].filter((part) => part !== '').join(` ${words.by} `);
+  return [listed(people), listed(ways)].filter((part) => part !== '').join(` ${words.by} `);
 }

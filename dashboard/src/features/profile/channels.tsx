@@ -1,4 +1,5 @@
 // Each channel with what it reaches, and a test message that tells whether it does.
+
 import { Anchor, Button, Group, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
@@ -13,6 +14,7 @@ import { CopyButton } from '../../shared/page/copy-button.tsx';
 import { problemWords } from '../../shared/page/problem-notice.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { toasts } from '../../shared/page/toasts.tsx';
+import { listed } from '../../strings/listed.ts';
 import { usePageStrings } from '../../strings/strings.ts';
 import { type Channel, sendTest } from './test-message.ts';
 
@@ -109,14 +111,19 @@ function Row({ channel, addresses, username }: RowProps) {
       <div className={classes.words}>
         <Text fw={600}>{profile[channel]}</Text>
         <Text fz="sm" c="dimmed">
-          {isEmpty ? profile.noAddress : addresses.join(', ')}
+          {isEmpty ? profile.noAddress : listed(addresses)}
         </Text>
         <Text fz="sm" role="status">
           {said}
         </Text>
       </div>
       {isEmpty ? (
-        <Anchor component={Link} to="/profile" fz="sm" aria-label={`${profile.enter}: ${profile[channel]}`}>
+        <Anchor
+          component={Link}
+          to="/profile"
+          fz="sm"
+          aria-label={strings.shared.labelled(profile.enter, profile[channel])}
+        >
           {profile.enter}
         </Anchor>
       ) : (

@@ -96,14 +96,17 @@ function Fields({ device, sensor: known, lastMs, onClose }: CalibrationProps) {
         <Group grow align="flex-start">
           <NumberInput
             data-autofocus
-            label={`${sensor.calibLow}: ${sensor.calibReads}`}
+            label={shared.labelled(sensor.calibLow, sensor.calibReads)}
             {...numberField(form, 'lowReads')}
           />
-          <NumberInput label={`${sensor.calibLow}: ${sensor.calibTrue}`} {...numberField(form, 'lowTrue')} />
+          <NumberInput label={shared.labelled(sensor.calibLow, sensor.calibTrue)} {...numberField(form, 'lowTrue')} />
         </Group>
         <Group grow align="flex-start">
-          <NumberInput label={`${sensor.calibHigh}: ${sensor.calibReads}`} {...numberField(form, 'highReads')} />
-          <NumberInput label={`${sensor.calibHigh}: ${sensor.calibTrue}`} {...numberField(form, 'highTrue')} />
+          <NumberInput
+            label={shared.labelled(sensor.calibHigh, sensor.calibReads)}
+            {...numberField(form, 'highReads')}
+          />
+          <NumberInput label={shared.labelled(sensor.calibHigh, sensor.calibTrue)} {...numberField(form, 'highTrue')} />
         </Group>
         <Switch
           label={sensor.calibOn}

@@ -1,6 +1,8 @@
 // An API key in a list: what it may do, when it was used last, until when it is good, and its end.
+
 import { Button, Group, Text } from '@mantine/core';
 import type { Schemas } from '../../api/client.ts';
+import { listed } from '../../strings/listed.ts';
 import { usePageStrings } from '../../strings/strings.ts';
 import { Age } from '../device/age.tsx';
 import classes from '../list/rows.module.css';
@@ -18,7 +20,8 @@ export function KeyRow({ record, onRevoke }: { readonly record: Key; readonly on
       <div className={classes.words}>
         <Text fw={600}>{name}</Text>
         <Text fz="sm" c="dimmed">
-          {scopes?.join(', ') ?? profile.keyEverything} · {devices?.join(', ') ?? profile.keyEveryDevice}
+          {(scopes && listed(scopes)) ?? profile.keyEverything} ·{' '}
+          {(devices && listed(devices)) ?? profile.keyEveryDevice}
         </Text>
         <Group gap={6} fz="sm" c="dimmed">
           {used === undefined ? (

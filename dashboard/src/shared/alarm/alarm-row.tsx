@@ -5,6 +5,7 @@ import { type ReactNode, useState } from 'react';
 import type { Alarm } from '../../api/alarms.ts';
 import { isOnEarth, type Place } from '../../api/places.ts';
 import { serverNow } from '../../api/server-time.ts';
+import { comma } from '../../strings/listed.ts';
 import { type Locale, useLocale } from '../../strings/strings.ts';
 import { Age, absoluteTime } from '../device/age.tsx';
 import { formatNumber } from '../device/value.tsx';
@@ -41,7 +42,8 @@ export function AlarmRow({ alarm }: { readonly alarm: Alarm }) {
           {now.since} <Age at={since} />
           {cleared !== undefined && (
             <>
-              , {now.until} <Age at={cleared} />
+              {comma()}
+              {now.until} <Age at={cleared} />
             </>
           )}
           {times > 1 && <> · {now.times(times)}</>}
@@ -98,7 +100,7 @@ function Around({ alarm }: { readonly alarm: Alarm }) {
   if (kind !== 'gateway' && gateway !== undefined)
     parts.push(
       <Link key="gateway" to="/gateways/$gateway" params={{ gateway }}>
-        {gateway}
+        {alarm.gateway_name || gateway}
       </Link>,
     );
   if (isOnEarth(location)) parts.push(<OnMap key="place" alarm={alarm} place={location} />);
@@ -135,14 +137,14 @@ function Handling({ alarm, locale }: { readonly alarm: Alarm; readonly locale: L
   const { now } = strings;
   const { acknowledged, assigned_to: assignee, snoozed_until: snoozed } = alarm;
   const isSnoozed = snoozed !== undefined && Date.parse(snoozed) > serverNow();
+  const who = acknowledged?.by === undefined ? now.acknowledged : now.acknowledgedBy(acknowledged.by);
   if (acknowledged === undefined && assignee === undefined && !isSnoozed) return null;
   return (
     <span className={classes.handling}>
       {acknowledged !== undefined && (
         <span>
           <Icon name="check" size={14} />{' '}
-          {acknowledged.by === undefined ? now.acknowledged : now.acknowledgedBy(acknowledged.by)}
-          {acknowledged.note !== undefined && `: ${acknowledged.note}`}
+          {acknowledged.note === undefined ? who : strings.shared.labelled(who, acknowledged.note)}
         </span>
       )}
       {assignee !== undefined && (

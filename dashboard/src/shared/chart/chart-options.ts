@@ -30,6 +30,9 @@ interface ChartParts {
   readonly onMoment: (atMs: number) => void;
 }
 
+/** Pixels between two labels of the axis of time at least: half of one that names its year, half of one that does not, and a gap. */
+const labelSpace = 76;
+
 const axisFont = '12px system-ui, sans-serif';
 
 export function chartOptions(parts: ChartParts): uPlot.Options {
@@ -53,6 +56,7 @@ export function chartOptions(parts: ChartParts): uPlot.Options {
         stroke: tokens.quiet,
         grid: { show: false },
         ticks: { stroke: tokens.line, width: 1 },
+        space: labelSpace,
         values: timeLabels(tag),
       },
       ...units.map((unit, index) => valueAxis(unit, { index, tokens, tag })),
@@ -255,6 +259,8 @@ function sayDrawn({ root, data, scales, axes }: uPlot): void {
   const ticks = (axes[0] as uPlot.Axis & { readonly _values?: readonly string[] })._values ?? [];
   root.dataset['drawn'] = String(data[0].length);
   root.dataset['span'] = `${new Date((min ?? 0) * 1000).toISOString()}/${new Date((max ?? 0) * 1000).toISOString()}`;
+  const first = Object.entries(scales).find(([name]) => name !== 'x')?.[1];
+  root.dataset['values'] = `${first?.min ?? ''}/${first?.max ?? ''}`;
   root.dataset['gaps'] = String((data[1] ?? []).filter((value) => value === null).length);
   root.dataset['ticks'] = ticks.join('|');
 }

@@ -6,6 +6,7 @@ import { useElementSize } from '@mantine/hooks';
 import { useEffect, useEffectEvent, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { listed } from '../../strings/listed.ts';
 import { usePageLocale } from '../../strings/strings.ts';
 import { absoluteTime } from '../device/age.tsx';
 import classes from './chart.module.css';
@@ -118,7 +119,7 @@ export function Chart(props: ChartProps) {
       data-choosing={isChoosing || undefined}
       style={{ minHeight: height + legendHeight }}
     >
-      <div ref={host} role="img" aria-label={shared.chart(series.map(({ label }) => label).join(', '))} />
+      <div ref={host} role="img" aria-label={shared.chart(listed(series.map(({ label }) => label)))} />
     </div>
   );
 }

@@ -77,7 +77,7 @@ function FromTo({ span, shown, onChange }: SpanPickerProps) {
           size="sm"
           px={10}
           className={classes.fromTo ?? ''}
-          aria-label={isZoomed ? `${shared.fromTo}: ${said}` : undefined}
+          aria-label={isZoomed ? shared.labelled(shared.fromTo, said) : undefined}
           onClick={toggle}
         >
           {said}

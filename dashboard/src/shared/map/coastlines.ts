@@ -14,12 +14,26 @@ export interface CoastColors {
 export function coastLayer({ land, coast, border }: CoastColors, pane: string): L.Layer {
   const renderer = L.canvas({ padding: 0.5, pane });
   const still = { renderer, pane, interactive: false, smoothFactor: 1.5 } as const;
-  const ground = L.polygon(coastlines.land.map(decode), {
-    ...still,
-    ...{ color: coast, weight: 1, fillColor: land, fillOpacity: 1 },
-  });
-  const lines = L.polyline(coastlines.borders.map(decode), { ...still, color: border, weight: 1 });
-  return L.layerGroup([ground, lines]);
+  const rings = coastlines.land.map(decode);
+  const ground = L.polygon(rings, { ...still, stroke: false, fillColor: land, fillOpacity: 1 });
+  const coasts = L.polyline(rings.flatMap(coastsOf), { ...still, color: coast, weight: 1 });
+  const borders = L.polyline(coastlines.borders.map(decode), { ...still, color: border, weight: 1 });
+  return L.layerGroup([ground, coasts, borders]);
+}
+
+/** A ring without what is no coast of it: where it was cut at 180°, or led along the pole. */
+function coastsOf(ring: readonly L.LatLngTuple[]): L.LatLngTuple[][] {
+  const lines: L.LatLngTuple[][] = [[]];
+  for (const [at, point] of ring.entries()) {
+    const before = ring[at - 1];
+    if (before !== undefined && isEdge(before) && isEdge(point)) lines.push([]);
+    lines.at(-1)?.push(point);
+  }
+  return lines.filter((line) => line.length > 1);
+}
+
+function isEdge([latitude, longitude]: L.LatLngTuple): boolean {
+  return Math.abs(longitude) === 180 || Math.abs(latitude) === 90;
 }
 
 /** Hundredths of a degree as differences, zigzag, five bits a character. */

@@ -1,6 +1,7 @@
 // Devices on a map: a marker for each that has a position, coloured by its state, with the last values at a press. By which
 // interval a device is usually heard the service says with its position.
 import { useQuery } from '@tanstack/react-query';
+import { useSilentSince } from '../../api/alarms.ts';
 import type { Device } from '../../api/client.ts';
 import { deviceQuery } from '../../api/devices.ts';
 import { useStrings } from '../../strings/strings.ts';
@@ -35,12 +36,17 @@ export function MarkersMap(props: MarkersMapProps) {
 
 /** With the state of each. */
 export function useDeviceMarkers(devices: readonly DevicePosition[]): readonly MapMarker[] {
-  const words = freshnessWords(useStrings().shared);
+  const { shared } = useStrings();
+  const words = freshnessWords(shared);
   const nowMs = useNow();
+  const silentSince = useSilentSince();
   return devices.map(({ id, name, latitude, longitude, heard, usual_interval: usualS }) => {
     const heardMs = heard === undefined ? undefined : Date.parse(heard);
-    const state = freshnessOf(heardMs, { nowMs, intervalMs: usualS === undefined ? undefined : usualS * 1000 });
-    return { id, name: name || id, label: `${name || id}: ${words[state]}`, latitude, longitude, state };
+    // Silent as in the list, where an alarm says so of the sensor that was heard last; alarms name whole seconds.
+    const isSilent = heardMs !== undefined && (silentSince.get(id) ?? 0) > heardMs - 1_000;
+    const intervalMs = usualS === undefined ? undefined : usualS * 1000;
+    const state = isSilent ? 'silent' : freshnessOf(heardMs, { nowMs, intervalMs });
+    return { id, name: name || id, label: shared.labelled(name || id, words[state]), latitude, longitude, state };
   });
 }
 

@@ -32,19 +32,21 @@ class Graticule extends L.LayerGroup {
     const step = stepAt(map);
     const south = Math.max(-85, bounds.getSouth());
     const north = Math.min(85, bounds.getNorth());
+    const west = Math.max(-180, bounds.getWest());
+    const east = Math.min(180, bounds.getEast());
     for (let at = Math.ceil(south / step) * step; at <= north; at += step) {
       this.#line([
-        [at, bounds.getWest()],
-        [at, bounds.getEast()],
+        [at, west],
+        [at, east],
       ]);
-      this.#label([at, bounds.getWest()], `${degrees(at)} ${at < 0 ? 'S' : 'N'}`, classes.latitude);
+      this.#label([at, west], `${degrees(at)} ${at < 0 ? 'S' : 'N'}`, classes.latitude);
     }
-    for (let at = Math.ceil(bounds.getWest() / step) * step; at <= bounds.getEast(); at += step) {
+    for (let at = Math.ceil(west / step) * step; at <= east; at += step) {
       this.#line([
         [south, at],
         [north, at],
       ]);
-      this.#label([bounds.getSouth(), at], `${degrees(at)} ${at < 0 ? 'W' : 'E'}`, classes.longitude);
+      this.#label([Math.max(-85, bounds.getSouth()), at], `${degrees(at)} ${at < 0 ? 'W' : 'E'}`, classes.longitude);
     }
   }
 

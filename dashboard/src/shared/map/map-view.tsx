@@ -9,6 +9,7 @@ import { createPortal } from 'react-dom';
 import 'leaflet/dist/leaflet.css';
 import { factsQuery } from '../../api/facts.ts';
 import { isOnEarth } from '../../api/places.ts';
+import { listed } from '../../strings/listed.ts';
 import { useStrings } from '../../strings/strings.ts';
 import { type ColorTokens, useColorTokens } from '../chart/color-tokens.ts';
 import { freshnessWords } from '../device/state-dot.tsx';
@@ -57,7 +58,7 @@ export function MapView(props: MapViewProps) {
   const own = useRef<L.Layer>(undefined);
   const nameGroup = useEffectEvent((count: number, states: readonly StateCount[]) => {
     const said = states.map((one) => `${one.count} ${freshnessWords(shared)[one.state]}`);
-    return `${shared.markers(count)} (${said.join(', ')})`;
+    return `${shared.markers(count)} (${listed(said)})`;
   });
   const showOwn = useEffectEvent(() =>
     askPosition(
@@ -88,13 +89,20 @@ export function MapView(props: MapViewProps) {
   useEffect(() => {
     if (host.current === null || facts === undefined) return;
     const hasTiles = facts.tiles !== undefined;
-    const made = L.map(host.current, { zoomControl: false, attributionControl: hasTiles, fadeAnimation: false });
+    const made = L.map(host.current, {
+      ...{ zoomControl: false, attributionControl: hasTiles, fadeAnimation: false },
+      ...{ maxBounds: world, maxBoundsViscosity: 1 },
+    });
+    boundZoom(made);
+    made.on('resize', () => boundZoom(made));
     L.control.zoom({ position: 'topright', zoomInTitle: shared.zoomIn, zoomOutTitle: shared.zoomOut }).addTo(made);
     positionControl(shared.useOwnPosition, () => showOwn()).addTo(made);
     made.attributionControl?.setPrefix(false);
     const { tiles } = facts;
     const ground =
-      tiles === undefined ? graticule() : L.tileLayer(tiles.url, { attribution: textOnly(tiles.attribution) });
+      tiles === undefined
+        ? graticule()
+        : L.tileLayer(tiles.url, { attribution: textOnly(tiles.attribution), noWrap: true });
     ground.addTo(made);
     made.setView([15, 0], 3);
     // Without them the lines of latitude stand alone, which are enough to go on.
@@ -146,6 +154,18 @@ export function MapView(props: MapViewProps) {
       {open !== undefined && createPortal(renderPopup?.(open.id), open.element)}
     </>
   );
+}
+
+/** All of it once: the projection ends beside the poles. */
+const world: L.LatLngBoundsLiteral = [
+  [-85.06, -180],
+  [85.06, 180],
+];
+
+/** Out to where all of the world is seen, and not to where it is a stamp on an empty sheet. */
+function boundZoom(map: L.Map): void {
+  const { x, y } = map.getSize();
+  map.setMinZoom(Math.max(0, Math.floor(Math.log2(Math.max(x, y) / 256))));
 }
 
 /** Closer by, lines that are four kilometres exact would say that a field lies in another country. */

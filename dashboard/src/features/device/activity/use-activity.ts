@@ -13,6 +13,8 @@ import { limits } from '../../../limits.ts';
 import { formatValue } from '../../../shared/device/value.tsx';
 import type { IconName } from '../../../shared/page/icon.tsx';
 import { dropWords } from '../../../shared/service-reason.ts';
+import { isolated } from '../../../strings/isolated.ts';
+import { arrow, listed } from '../../../strings/listed.ts';
 import { usePageLocale } from '../../../strings/strings.ts';
 
 /** An actuator that was set while the page is open. */
@@ -124,10 +126,10 @@ function firingsOf(
   const byFiring = Map.groupBy(messages, ({ notification, timestamp }) => `${notification} ${timestamp}`);
   const said = [...byFiring].map(([id, group]): Happening => {
     const [first] = group as [Schemas['SocialMessage']];
-    const people = [...new Set(group.map(({ username }) => username))].join(', ');
+    const people = listed([...new Set(group.map(({ username }) => username))]);
     return {
       ...{ id, atMs: Date.parse(first.timestamp), icon: 'bell', title: titles.get(first.notification ?? '') ?? '' },
-      detail: `${first.message} → ${people}`,
+      detail: `${isolated(first.message)} ${arrow()} ${people}`,
       isBad: group.some(({ status }) => status === 'failed' || status === 'undelivered'),
     };
   });

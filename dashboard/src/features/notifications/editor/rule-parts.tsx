@@ -1,5 +1,6 @@
 // How a notification stands, in pieces that its row and its page show: state, next possible firing, what failed and what
 // to do, and the switch that pauses it.
+
 import { Switch, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useHoldingRules } from '../../../api/alarms.ts';
@@ -7,6 +8,7 @@ import { Age } from '../../../shared/device/age.tsx';
 import { reasonWords } from '../../../shared/message-reason.ts';
 import { useNow } from '../../../shared/page/use-now.ts';
 import type { Strings } from '../../../strings/catalogue.ts';
+import { listed } from '../../../strings/listed.ts';
 import { usePageStrings } from '../../../strings/strings.ts';
 import { useRuleActs } from '../list/rule-acts.ts';
 import { obstacleOfRule, outcomeOf, type Reach, useReach } from '../reach.ts';
@@ -74,7 +76,7 @@ export function Failure({ rule }: { readonly rule: Rule }) {
     const ways = found.channels.map((way) => notifications.channels[way as keyof typeof notifications.channels] ?? way);
     return (
       <Text className={classes.failure} component="div">
-        {notifications.reachesNobody[found.obstacle]} {ways.join(', ')}. <b>{notifications.mends[found.obstacle]}</b>
+        {notifications.reachesNobody[found.obstacle]} {listed(ways)}. <b>{notifications.mends[found.obstacle]}</b>
       </Text>
     );
   }
@@ -82,8 +84,9 @@ export function Failure({ rule }: { readonly rule: Rule }) {
   const reason = rule.last_failure_reason ?? String(rule.last_failure_code ?? '');
   return (
     <Text className={classes.failure} component="div">
-      {notifications.failed} <Age at={rule.last_failure} />: {reasonWords(reason, strings)}.{' '}
-      <b>{adviceOn(reason, notifications)}</b>
+      {notifications.failed} <Age at={rule.last_failure} />
+      {strings.shared.labelled('', '')}
+      {reasonWords(reason, strings)}. <b>{adviceOn(reason, notifications)}</b>
     </Text>
   );
 }

@@ -1,4 +1,5 @@
 // The second half of the sentence: who is told how and what, or which actuator is set; how often, and until when.
+
 import { Anchor, Button, Checkbox, Group, SegmentedControl, Stack, TagsInput, Text, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -11,6 +12,7 @@ import { useSession, useUsername } from '../../../api/use-session.ts';
 import { limits } from '../../../limits.ts';
 import type { Form } from '../../../shared/form/use-form.ts';
 import { CopyButton } from '../../../shared/page/copy-button.tsx';
+import { listed } from '../../../strings/listed.ts';
 import { usePageStrings } from '../../../strings/strings.ts';
 import { useReach } from '../reach.ts';
 import { ChoiceBlank, Fault, Line, PopoverBlank, TakeAway, TextBlank } from './blank.tsx';
@@ -57,7 +59,7 @@ function Message({ form, faultOf }: PartProps) {
         {notifications.tell}
         <PopoverBlank
           label={notifications.people}
-          text={people.join(', ')}
+          text={listed(people)}
           placeholder={notifications.nobody}
           isWrong={faultOf('usernames') !== undefined}
         >
@@ -66,7 +68,7 @@ function Message({ form, faultOf }: PartProps) {
         {notifications.by}
         <PopoverBlank
           label={notifications.ways}
-          text={ways.join(', ')}
+          text={listed(ways)}
           placeholder={notifications.noWay}
           isWrong={faultOf('channels') !== undefined}
         >
@@ -153,11 +155,11 @@ function Reach({ form }: { readonly form: Form<Draft> }) {
       )}
       {unprovided.length > 0 && (
         <Hint
-          text={notifications.unprovided(unprovided.map((way) => notifications.channels[way as Channel]).join(', '))}
+          text={notifications.unprovided(listed(unprovided.map((way) => notifications.channels[way as Channel])))}
         />
       )}
       {missing.length > 0 && (
-        <Hint text={notifications.missing(missing.map((way) => notifications.channels[way as Channel]).join(', '))}>
+        <Hint text={notifications.missing(listed(missing.map((way) => notifications.channels[way as Channel])))}>
           <Anchor component={Link} to="/profile" fz="sm">
             {notifications.toProfile}
           </Anchor>

@@ -1,4 +1,5 @@
 // The first half of the sentence: when, of which devices, for how long; a sensor that falls silent.
+
 import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode } from 'react';
@@ -7,6 +8,7 @@ import { namedDevicesQuery } from '../../../api/named-devices.ts';
 import { DevicePicker } from '../../../shared/device/device-picker.tsx';
 import type { Form } from '../../../shared/form/use-form.ts';
 import { Icon } from '../../../shared/page/icon.tsx';
+import { listed } from '../../../strings/listed.ts';
 import { usePageStrings } from '../../../strings/strings.ts';
 import { ChoiceBlank, Fault, Line, PopoverBlank, TakeAway, TextBlank } from './blank.tsx';
 import { type Clause, type Clauses, operators } from './clauses.ts';
@@ -84,7 +86,7 @@ function DevicesBlank({ form, devices, faultOf }: DevicesBlankProps) {
   return (
     <PopoverBlank
       label={notifications.devices}
-      text={names.length > 2 ? notifications.devicesCount(names.length) : names.join(', ')}
+      text={names.length > 2 ? notifications.devicesCount(names.length) : listed(names)}
       placeholder={notifications.chooseDevice}
       isWrong={faultOf('devices') !== undefined}
     >

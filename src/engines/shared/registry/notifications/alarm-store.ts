@@ -226,7 +226,7 @@ function selectAlarms(view: AlarmView): RawBuilder<Row> {
       alarm.threshold, alarm.usual, alarm.acknowledged, alarm.note, alarm.snoozed, alarm.changed,
       device.id AS device_id, device.name AS device_name, coalesce(device.location, gateway.location) AS location,
       sensor.id AS sensor_id, sensor.name AS sensor_name, sensor.unit,
-      coalesce(gateway.id, device.gateway_id) AS gateway_id, gateway.name AS gateway_name,
+      coalesce(gateway.id, device.gateway_id) AS gateway_id, coalesce(gateway.name, ${nameOfGateway(view)}) AS gateway_name,
       notification.id AS rule_id, notification.description, acknowledger.username AS acknowledged_name, assigned.username AS assignee,
       CASE ${storage} ${own}
         WHEN device.key IS NOT NULL AND ${audienceCondition('device', devices)} THEN 1
@@ -234,6 +234,12 @@ function selectAlarms(view: AlarmView): RawBuilder<Row> {
       CASE WHEN device.key IS NULL OR ${audienceCondition('device', view.described)} THEN 1 ELSE 0 END AS described,
       ${isTold(view)} AS told
     ${from}`;
+}
+
+/** Of the gateway of the device, for who sees its alarms too: the id stands with the device, the name does not. */
+function nameOfGateway(view: AlarmView): RawBuilder<string | null> {
+  return sql<string | null>`(SELECT gateway.name FROM gateway
+    WHERE gateway.id = device.gateway_id AND ${audienceCondition('gateway', view.gateways)})`;
 }
 
 /**
