@@ -277,6 +277,7 @@ async function makeMqtt(parts: {
       host: hostOf(config),
       port: config.mqttPort,
       proxyProtocol: config.mqttProxyProtocol,
+      serverReference: config.mqttServerReference,
       tls: certificates && {
         options: certificates.clientOptions,
         port: config.mqttTlsPort,

@@ -35,6 +35,7 @@ export interface Config extends ProviderConfig, QuotaConfig {
   readonly mqttProxyProtocol: boolean;
   readonly mqttTlsPort: number;
   readonly mqttSessionExpiryMs: number | undefined;
+  readonly mqttServerReference: string;
   readonly tlsCert: string;
   readonly tlsKey: string;
   readonly mqttClientCa: string;
@@ -113,6 +114,13 @@ export const settings: Settings = {
     reason:
       'How long the service keeps a persistent MQTT session, with its subscriptions and messages, after its client went away (30d, 12h, 90m); off: for ever. Those of guests end after an hour.',
     parse: durationOrOff,
+  },
+  mqttServerReference: {
+    env: 'DUNDUN_MQTT_SERVER_REFERENCE',
+    fallback: '',
+    reason:
+      'Where clients of MQTT 5 are to go when the service stops, such as other.example.org:1883: DISCONNECT names it, with the code 0x9C (use another server). Empty: it says 0x8B (server shutting down).',
+    parse: text,
   },
   tlsCert: {
     env: 'DUNDUN_TLS_CERT',

@@ -7,6 +7,8 @@ export interface MqttOptions {
   readonly port: number | undefined;
   /** True where connections of plain MQTT begin with a header of the PROXY protocol. */
   readonly proxyProtocol: boolean;
+  /** Where clients of version 5 are to go when the service stops; empty: they are told none. */
+  readonly serverReference: string;
   readonly tls:
     | {
         readonly port: number;

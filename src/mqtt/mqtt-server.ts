@@ -24,7 +24,7 @@ import type { SharedSubscriptions } from './routing/shared-subscriptions.ts';
 import { Acknowledgements } from './session/acknowledgements.ts';
 import { AnswerOrder } from './session/answer-order.ts';
 import { Client, type ClientOwner } from './session/client.ts';
-import { ClientFault } from './session/client-fault.ts';
+import { ClientFault, shutdownFault } from './session/client-fault.ts';
 import { ConnectionEnds } from './session/connection-ends.ts';
 import { Connections } from './session/connections.ts';
 import { Handshake } from './session/handshake.ts';
@@ -170,8 +170,8 @@ export class MqttServer implements ClientOwner {
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.#connections.isClosed = true;
     this.#wills.close();
-    for (const client of [...this.#connections.all()])
-      client.fail(new ClientFault(reasonCodes.serverShuttingDown, 'The service stops.'));
+    const fault = shutdownFault(this.#parts.options.serverReference);
+    for (const client of [...this.#connections.all()]) client.fail(fault);
     this.#webSockets.close();
     // Connections that have not signed in are not among them.
     this.listeners.cutAll();

@@ -5,11 +5,24 @@ import { type ReasonCode, reasonCodes } from '../protocol/reason-codes.ts';
 
 export class ClientFault extends Error {
   readonly reasonCode: ReasonCode;
+  /** Where the client is to go [MQTT-3.14.2.2.5]. */
+  readonly serverReference: string | undefined;
 
-  constructor(reasonCode: ReasonCode, message: string) {
+  constructor(
+    reasonCode: ReasonCode,
+    message: string,
+    { serverReference }: { readonly serverReference?: string } = {},
+  ) {
     super(message);
     this.reasonCode = reasonCode;
+    this.serverReference = serverReference;
   }
+}
+
+/** @param serverReference where clients are to go; empty: nowhere. */
+export function shutdownFault(serverReference: string): ClientFault {
+  if (serverReference === '') return new ClientFault(reasonCodes.serverShuttingDown, 'The service stops.');
+  return new ClientFault(reasonCodes.useAnotherServer, 'The service stops.', { serverReference });
 }
 
 /** What a client is told of an error that ends its connection. */

@@ -25,6 +25,8 @@ export interface ConnectionEndsParts {
   readonly log: Log;
 }
 
+const noReference = { serverReference: undefined };
+
 export class ConnectionEnds {
   readonly #parts: ConnectionEndsParts;
 
@@ -40,7 +42,10 @@ export class ConnectionEnds {
     if (client.v5 === undefined || !client.connackSent) return undefined;
     // What went wrong in the service is for its log alone.
     const isForClients = error instanceof ClientFault || error instanceof Refusal;
-    return disconnect(faultCodeOf(error), client.v5.words(isForClients ? error.message : undefined));
+    const words = client.v5.words(isForClients ? error.message : undefined);
+    const { serverReference } = error instanceof ClientFault ? error : noReference;
+    const code = faultCodeOf(error);
+    return disconnect(code, words, serverReference === undefined ? {} : { serverReference });
   }
 
   closed(client: Client): void {
