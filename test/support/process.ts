@@ -9,6 +9,7 @@ import { after } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { limits } from '../../src/config/limits.ts';
 import { type ApiDocument, documentedAnswers } from './api/documented-answers.ts';
+import { until } from './until.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
 export const adminPassword = 'correct horse battery';
@@ -293,7 +294,13 @@ export async function readValues(
   sensor: string,
   parameters = '',
 ): Promise<unknown[]> {
-  const answer = await call(dundun, `/api/v2/devices/${device}/sensors/${sensor}/values?format=ndjson&${parameters}`);
+  const path = `/api/v2/devices/${device}/sensors/${sensor}/values?format=ndjson&${parameters}`;
+  let answer = await call(dundun, path);
+  // Asked again as clients do: one of several servers may not know for a moment what others have changed.
+  await until(async () => {
+    if (answer.status === 503) answer = await call(dundun, path);
+    return answer.status !== 503;
+  });
   if (!answer.ok) throw new Error(`Reading ${device}/${sensor}: ${answer.status} ${await answer.text()}`);
   const lines = (await answer.text()).split('\n').filter((line) => line !== '');
   return lines.map((line) => (JSON.parse(line) as { value: unknown }).value);
