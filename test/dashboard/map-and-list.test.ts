@@ -175,7 +175,7 @@ describe('in a browser, the map and the list of devices', { skip }, () => {
       const [name, values] = (await row.evaluate((one) =>
         [1, 2].map((at) => one.children[at]?.getBoundingClientRect().width ?? 0),
       )) as [number, number];
-      assert.ok(name > 400 && values < 200, `${name} beside ${values}`);
+      assert.ok(name > 320 && values < 200, `${name} beside ${values}`);
       await page.getByRole('link').filter({ hasText: 'Four' }).getByText('+3').waitFor();
       await assertFitsScreen(page);
     });

@@ -254,12 +254,12 @@ function zoom(plot: uPlot, { over, onSpan, onZoom }: ChartParts): void {
 }
 
 /** The element says what it shows of how much, for who waits until it is drawn and for who cannot see the picture. */
-function sayDrawn({ root, data, scales, axes }: uPlot): void {
+function sayDrawn({ root, data, scales, axes, series }: uPlot): void {
   const { min = 0, max = 0 } = scales['x'] ?? {};
   const ticks = (axes[0] as uPlot.Axis & { readonly _values?: readonly string[] })._values ?? [];
   root.dataset['drawn'] = String(data[0].length);
   root.dataset['span'] = `${new Date((min ?? 0) * 1000).toISOString()}/${new Date((max ?? 0) * 1000).toISOString()}`;
-  const first = Object.entries(scales).find(([name]) => name !== 'x')?.[1];
+  const first = scales[series[1]?.scale ?? ''];
   root.dataset['values'] = `${first?.min ?? ''}/${first?.max ?? ''}`;
   root.dataset['gaps'] = String((data[1] ?? []).filter((value) => value === null).length);
   root.dataset['ticks'] = ticks.join('|');
