@@ -20,7 +20,7 @@ import type { Actor, UserKey } from '../../domain/users/user.ts';
 import { bothForms, relayKeyOf } from '../topics.ts';
 import { DeliveryOrder, type OrderedMessage } from './delivery-order.ts';
 import { presentTopicOf, topicsOf } from './message-topics.ts';
-import type { OutgoingPublish, PublishRouter } from './publish-router.ts';
+import type { OutgoingPublish, PublishRouter, Routed } from './publish-router.ts';
 import type { Receipt } from './receipt.ts';
 
 /** A message of a client to other clients. */
@@ -188,10 +188,7 @@ export class Delivery implements FanOut {
       return;
     }
     const { qos = 0, retain = false, user, properties, expiresMs, publisherId } = committed.original ?? {};
-    const said =
-      properties === undefined
-        ? { expiresMs, publisherId }
-        : { properties: asBuffer(properties), expiresMs, publisherId };
+    const ownProperties = properties && asBuffer(properties);
     if (!retain && !this.#router.isWatched) return;
     // The device may have got another id since the push was accepted.
     const known = this.#directory.peek(committed.device.id);
@@ -208,11 +205,22 @@ export class Delivery implements FanOut {
     const setting = committed.kind === 'actuator' ? committed.setting : undefined;
     for (const payload of payloadsOf(committed)) {
       for (const { topic, id: deviceId, exactLevels } of topics) {
-        const own = setting === undefined ? {} : { setting };
-        const publisher = { ...(user === undefined ? {} : { user }), ...(caller.isGuest ? { isOfGuest: true } : {}) };
-        // Retained under the present ids alone.
-        const named = exactLevels === undefined ? { retain } : { retain: false, exactLevels };
-        const message = { topic, payload, qos, ...named, device, part, ...own, ...publisher, ...said };
+        const message = {
+          topic,
+          payload,
+          qos,
+          device,
+          part,
+          setting,
+          user,
+          exactLevels,
+          isOfGuest: caller.isGuest ? true : undefined,
+          // Retained under the present ids alone.
+          retain: retain && exactLevels === undefined,
+          properties: ownProperties,
+          expiresMs,
+          publisherId,
+        };
         this.#put(this.#weighed({ caller, orderKey, deviceId }, message));
       }
     }
@@ -344,24 +352,32 @@ export class Delivery implements FanOut {
     // Releases the bytes counted for subscribers: from now on each of them is bounded by what it has not read.
     const own = Math.min(bytes, bytesOf(message) + (twin === undefined ? 0 : bytesOf(twin)));
     this.#share.release(caller, bytes - own);
-    const ended = () => {
+    const routed = (error?: unknown) => {
       this.#messages -= 1;
       this.#countSetting(message.setting, -1);
       this.#share.release(caller, own);
       this.lookForCapacity();
+      if (error === undefined) resolve?.();
+      else reject?.(error);
       this.#ended();
     };
-    const routed = twin === undefined ? this.#router.route(message) : this.#routeBoth(waiting, twin);
-    routed.then(ended, ended);
-    if (resolve !== undefined) routed.then(resolve, reject);
+    if (twin === undefined) this.#router.route(message, routed);
+    else this.#routeBoth(waiting, twin, routed);
     this.lookForCapacity();
   }
 
   /** In one turn of the event loop: what is stored of both is stored at once. */
-  async #routeBoth({ message, receipt }: PendingPublish, twin: OutgoingPublish): Promise<void> {
+  #routeBoth({ message, receipt }: PendingPublish, twin: OutgoingPublish, routed: Routed): void {
     const isOfGroup = receipt !== undefined && [message, twin].some(({ topic }) => this.#router.hasGroups(topic));
     const joined = receipt === undefined || isOfGroup ? {} : { receipt };
-    await Promise.all([message, twin].map((form) => this.#router.route({ ...form, ...joined })));
+    let left = 2;
+    let fault: unknown;
+    const ended = (error?: unknown) => {
+      fault ??= error;
+      left -= 1;
+      if (left === 0) routed(fault);
+    };
+    for (const form of [message, twin]) this.#router.route({ ...form, ...joined }, ended);
   }
 
   #ended(): void {

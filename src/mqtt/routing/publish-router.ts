@@ -14,13 +14,13 @@ export interface OutgoingPublish {
   /** Key of the sensor or actuator, for the same reason. */
   readonly part?: number;
   /** The entry in the history of the actuator. */
-  readonly setting?: SettingId;
+  readonly setting?: SettingId | undefined;
   /** Levels of the topic that filters must name, because they are former ids. */
-  readonly exactLevels?: Levels;
+  readonly exactLevels?: Levels | undefined;
   /** The publisher, who is charged for a retained message. */
-  readonly user?: UserKey;
+  readonly user?: UserKey | undefined;
   /** Whether a guest published it: it takes only a part of what may wait for a user. */
-  readonly isOfGuest?: boolean;
+  readonly isOfGuest?: boolean | undefined;
   /** Of version 5: what the publisher said beside topic and payload, and when it may be delivered no more. */
   readonly properties?: Buffer | undefined;
   readonly expiresMs?: number | undefined;
@@ -40,6 +40,9 @@ export interface MessageKind {
   readonly exactLevels?: Levels | undefined;
 }
 
+/** Called once, at once or later; with an error where the message could not be stored. */
+export type Routed = (error?: unknown) => void;
+
 /** What delivery needs of the router. */
 export interface PublishRouter {
   /** False when there are no subscriptions at all. */
@@ -52,8 +55,8 @@ export interface PublishRouter {
   hasGroups(topic: string): boolean;
   /** Messages handed to subscribers since the start: one message counts for each of its subscribers. */
   readonly handedOut: number;
-  /** Routes the message; resolves when its subscribers have it, or it is queued for them. `flush` is owed then. */
-  route(message: OutgoingPublish): Promise<void>;
+  /** Routes the message; calls `done` when its subscribers have it, or it is queued for them. `flush` is owed then. */
+  route(message: OutgoingPublish, done: Routed): void;
   /** Writes to subscribers what was routed to them. */
   flush(): void;
 }

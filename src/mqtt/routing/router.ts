@@ -7,7 +7,7 @@ import type { JoinedWrites, MqttSessions } from '../../domain/ports/mqtt-session
 import { remembered } from '../../domain/remembered.ts';
 import { keyOf, type Levels } from '../topics.ts';
 import type { LiveFilter } from './live-filter.ts';
-import type { MessageKind, OutgoingPublish, PublishRouter } from './publish-router.ts';
+import type { MessageKind, OutgoingPublish, PublishRouter, Routed } from './publish-router.ts';
 import type { Recipients } from './recipients.ts';
 import { RoutedMessage } from './routed-message.ts';
 import type { SharedGroup } from './shared-delivery.ts';
@@ -30,8 +30,7 @@ interface QueuedMessage {
   readonly received: Promise<void> | undefined;
   /** Resolves when the message is stored; undefined where nothing has to be stored. */
   readonly stored: Promise<unknown> | undefined;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+  readonly done: Routed;
 }
 
 export interface RouterParts {
@@ -80,11 +79,11 @@ export class Router implements PublishRouter {
 
   /**
    * Routes a message: stores it where needed, then passes it to its subscribers. Messages leave in the order of the
-   * calls, so that none overtakes one that waits for the disk (I3). Resolves when the subscribers have it; callers wait
-   * for that, which bounds the queue (I4). They call `flush` after one or several messages, before they wait.
-   * @throws Refusal when it could not be stored; it has been sent nevertheless, unless its receipt could not be stored.
+   * calls, so that none overtakes one that waits for the disk (I3). Calls `done` when the subscribers have it, with an error when
+   * it could not be stored: it has been sent nevertheless, unless its receipt could not be stored. Callers wait for that, which
+   * bounds the queue (I4). They call `flush` after one or several messages, before they wait.
    */
-  route(publish: OutgoingPublish): Promise<void> {
+  route(publish: OutgoingPublish, done: Routed): void {
     const message = new RoutedMessage(publish);
     const { receipt, isSilent = false } = publish;
     const received = receipt?.store();
@@ -92,10 +91,13 @@ export class Router implements PublishRouter {
     // `#advance` handles errors; these handlers only prevent an unhandled rejection until then.
     stored?.catch(() => {});
     received?.catch(() => {});
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ message, isSilent, received, stored, resolve, reject });
+    const queued = { message, isSilent, received, stored, done };
+    // Nothing is waited for, and nothing is before it.
+    if (!this.#advancing && stored === undefined && received === undefined) this.#pass(queued);
+    else {
+      this.#queue.push(queued);
       if (!this.#advancing) void this.#advance();
-    });
+    }
   }
 
   /** A connected client subscribes. */
@@ -165,7 +167,8 @@ export class Router implements PublishRouter {
     while (this.#queue.length > 0) {
       const messages = this.#queue;
       this.#queue = [];
-      for (const { message, isSilent, received, stored, resolve, reject } of messages) {
+      for (const queued of messages) {
+        const { received, stored, done } = queued;
         if (stored !== undefined || received !== undefined) {
           this.flush();
           hasWaited = true;
@@ -173,14 +176,10 @@ export class Router implements PublishRouter {
         // It comes again then: nobody may have it twice.
         const unreceived = received && (await faultOf(received));
         if (unreceived !== undefined) {
-          reject(unreceived);
+          done(unreceived);
           continue;
         }
-        const fault = stored && (await faultOf(stored));
-        const done = (error: unknown = fault) => (error === undefined ? resolve() : reject(error));
-        if (isSilent) done();
-        else if (this.#isClosed) reject(new Error('The MQTT server is closed.'));
-        else this.#emit(message, done);
+        this.#pass(queued, stored && (await faultOf(stored)));
       }
     }
     this.#advancing = false;
@@ -188,7 +187,14 @@ export class Router implements PublishRouter {
     if (hasWaited) this.flush();
   }
 
-  #emit(message: RoutedMessage, done: (error?: unknown) => void): void {
+  /** @param fault why it was not stored. */
+  #pass({ message, isSilent, done }: QueuedMessage, fault?: unknown): void {
+    if (isSilent) done(fault);
+    else if (this.#isClosed) done(new Error('The MQTT server is closed.'));
+    else this.#emit(message, fault === undefined ? done : (error) => done(error ?? fault));
+  }
+
+  #emit(message: RoutedMessage, done: Routed): void {
     const recipients = this.#subscribers.recipientsOf(message.topic, message.exactLevels);
     this.handedOut += recipients.all.length + recipients.groups.length;
     this.#handOut(message, recipients, done);

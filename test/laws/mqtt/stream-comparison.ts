@@ -20,20 +20,25 @@ export function compare(
     const name = `${what}, to ${session.clientId}`;
     assertReleases(all, expected, name);
     const due = expected.filter((one) => one.kind === 'publish');
-    for (const packet of all) {
-      if (packet.cmd !== 'publish') continue;
-      const found = due.findIndex(
-        ({ delivery, isAgain }) => packet.dup === isAgain && faultOf(model, session, packet, delivery) === undefined,
-      );
+    const messages = all.filter((packet) => packet.cmd === 'publish');
+    const groupOf = (packet: IPublishPacket) =>
+      pending.findIndex((members) => memberOf(model, members, session, packet) !== undefined);
+    for (const [n, packet] of messages.entries()) {
+      const isDue = (other: IPublishPacket, { delivery, isAgain }: Published) =>
+        other.dup === isAgain && faultOf(model, session, other, delivery) === undefined;
+      const found = due.findIndex((one) => isDue(packet, one));
       const next = due[found];
-      if (next !== undefined) {
+      // Where it may be either, it is of the group if a later one can only be what is due.
+      const isOfGroup = (one: Published) =>
+        groupOf(packet) >= 0 && messages.slice(n + 1).some((other) => isDue(other, one) && groupOf(other) < 0);
+      if (next !== undefined && !isOfGroup(next)) {
         const before = due.slice(0, found).filter((one) => isInOrder(one, next));
         assert.deepEqual(before, [], `${name}: ${packet.topic} ${packet.payload} came before`);
         due.splice(found, 1);
         take(session, packet, next, name);
         continue;
       }
-      const group = pending.findIndex((members) => memberOf(model, members, session, packet) !== undefined);
+      const group = groupOf(packet);
       const faults = due.map(
         ({ delivery }) => `${faultOf(model, session, packet, delivery)} ${delivery.topic} ${delivery.payload}`,
       );

@@ -2,16 +2,16 @@
 // taken for; authorities and revocation lists that change; what a stranger can hold open.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect as connectTcp, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, mock, suite, test } from 'node:test';
-import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { connect } from 'node:tls';
 import { makeKeyOn } from '../../support/keys.ts';
 import { connectOf, type Part, packet } from '../../support/mqtt/packet-bytes.ts';
 import { addUsers, password } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { Authority, type Pair } from '../../support/tls/authority.ts';
+import { Certified } from '../../support/tls/certified.ts';
 import { until } from '../../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'dundun-test-'));
@@ -51,51 +51,8 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A connection over TLS, of which a test sees every byte. */
-class Certified {
-  readonly socket: TLSSocket;
-  readonly closed: Promise<void>;
-  hex = '';
-
-  constructor(pair: Partial<Pair>, options: ConnectionOptions = {}) {
-    const { cert, key } = pair;
-    const { mqtts: port = 0 } = server.running.ports;
-    const mine = cert === undefined || key === undefined ? {} : { cert, key };
-    this.socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...mine, ...options });
-    this.socket.on('data', (bytes) => {
-      this.hex += bytes.toString('hex');
-    });
-    this.socket.on('error', () => {});
-    this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
-  }
-
-  /** CONNACK's code; `closed` where there is none. */
-  async signIn(clientId: string, ...login: readonly Part[]): Promise<number | 'closed'> {
-    const flags = 0x02 | (login.length > 0 ? 0x80 : 0) | (login.length > 1 ? 0x40 : 0);
-    return this.connect(connectOf({ flags }, clientId, ...login));
-  }
-
-  async connect(bytes: Buffer): Promise<number | 'closed'> {
-    this.socket.write(bytes);
-    await until(() => this.hex.length >= 8 || this.socket.closed);
-    return this.hex.length >= 8 ? Number.parseInt(this.hex.slice(6, 8), 16) : 'closed';
-  }
-
-  async publish(topic: string, value: unknown): Promise<void> {
-    const before = this.hex.length;
-    this.socket.write(packet(0x32, topic, [0, 9], Buffer.from(JSON.stringify({ value }))));
-    await until(() => this.hex.length > before || this.socket.closed);
-    await server.running.idle();
-  }
-
-  async cut(): Promise<void> {
-    this.socket.destroy();
-    await this.closed;
-  }
-}
-
 async function codeOf(pair: Partial<Pair>, ...login: readonly Part[]): Promise<number | 'closed'> {
-  const client = new Certified(pair);
+  const client = new Certified(server, pair);
   const code = await client.signIn('certified', ...login);
   await client.cut();
   return code;
@@ -111,7 +68,7 @@ const reload = () => server.running.reloadCertificate();
 
 suite('who brings a certificate', () => {
   test('is the user of its common name, without a password', async () => {
-    const client = new Certified(authority.issue('owner'));
+    const client = new Certified(server, authority.issue('owner'));
     assert.equal(await client.signIn('mine'), 0);
     await client.publish('devices/d/sensors/s/value', 1);
     await client.publish('devices/theirs/sensors/s/value', 2);
@@ -138,7 +95,7 @@ suite('who brings a certificate', () => {
   test('that names a key may no more than the key, and ends with it', async () => {
     const { id } = await makeKeyOn(server, 'owner', { name: 'tank/1', devices: ['d'] });
     const pair = authority.issue('owner/tank/1');
-    const [keyed, whole] = [new Certified(pair), new Certified(authority.issue('owner'))];
+    const [keyed, whole] = [new Certified(server, pair), new Certified(server, authority.issue('owner'))];
     assert.equal(await keyed.signIn('keyed', 'owner'), 0);
     assert.equal(await whole.signIn('whole'), 0);
     const before = await valuesOf('other');
@@ -177,7 +134,7 @@ suite('who brings a certificate', () => {
   test('of an admin never acts as admin: by name, by a key with that scope, or by a will', async () => {
     await makeKeyOn(server, 'admin', { name: 'root', scopes: ['admin'] });
     for (const name of ['admin', 'admin/root']) {
-      const client = new Certified(authority.issue(name));
+      const client = new Certified(server, authority.issue(name));
       const will = ['devices/theirs/sensors/s/value', '{"value":"willed"}'];
       assert.equal(await client.connect(connectOf({ flags: 0x0e }, 'as-admin', ...will)), 0, name);
       await client.publish('devices/theirs/sensors/s/value', 'published');
@@ -194,7 +151,7 @@ suite('who brings a certificate', () => {
   });
 
   test('of an admin leaves no will to a crash that acts as admin', async () => {
-    const client = new Certified(authority.issue('admin'));
+    const client = new Certified(server, authority.issue('admin'));
     const will = ['devices/theirs/sensors/s/value', '{"value":"willed"}'];
     assert.equal(await client.connect(connectOf({ flags: 0x0e }, 'crashes', ...will)), 0);
     const willCount = async () => ((await server.rows())['mqtt_will'] ?? []).length;
@@ -211,7 +168,7 @@ suite('who brings a certificate', () => {
 
   test('of a user who is removed is cut, and refused from then on', async () => {
     const pair = authority.issue('leaves');
-    const client = new Certified(pair);
+    const client = new Certified(server, pair);
     assert.equal(await client.signIn('leaves'), 0);
     const { body } = await server.call('admin', 'GET', '/users?username=leaves');
     assert.equal((await server.call('admin', 'DELETE', `/users/${body[0].id}`)).status, 204);
@@ -251,7 +208,7 @@ suite('a certificate', () => {
   for (const [what, make] of Object.entries(bad)) {
     test(`${what} closes the connection, also with a good password, in both versions of TLS`, async () => {
       for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-        const client = new Certified(make(), { maxVersion });
+        const client = new Certified(server, make(), { maxVersion });
         assert.equal(await client.signIn('bad', 'owner', password), 'closed', maxVersion);
       }
     });
@@ -275,7 +232,7 @@ suite('a certificate', () => {
   test('lets nobody in after it has expired, though the connection is open', async () => {
     // The clock of tests is that of the service; TLS goes by the machine's.
     const pair = authority.issue('owner', { endsInMs: 3_600_000 });
-    const client = new Certified(pair);
+    const client = new Certified(server, pair);
     assert.equal(await client.signIn('expires'), 0);
     const forward = Date.now() + 3_700_000 - server.clock.now();
     if (forward > 0) server.clock.advance(forward);
@@ -296,7 +253,11 @@ suite('a certificate', () => {
 suite('what certificates are judged by', () => {
   test('is read anew: who is revoked is cut and refused, others come back, and passwords are not concerned', async () => {
     const [gone, stays] = [authority.issue('owner'), authority.issue('stranger')];
-    const [first, second, byPassword] = [new Certified(gone), new Certified(stays), new Certified({})];
+    const [first, second, byPassword] = [
+      new Certified(server, gone),
+      new Certified(server, stays),
+      new Certified(server, {}),
+    ];
     assert.equal(await first.signIn('gone'), 0);
     assert.equal(await second.signIn('stays'), 0);
     assert.equal(await byPassword.signIn('by-password', 'owner', password), 0);
@@ -314,14 +275,14 @@ suite('what certificates are judged by', () => {
   test('a session of TLS from before does not bring a revoked certificate in', async () => {
     for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
       const pair = authority.issue('owner');
-      const first = new Certified(pair, { maxVersion });
+      const first = new Certified(server, pair, { maxVersion });
       let session: Buffer | undefined;
       first.socket.on('session', (bytes) => {
         session = bytes;
       });
       assert.equal(await first.signIn('resumes'), 0);
       session ??= first.socket.getSession();
-      const again = new Certified(pair, { maxVersion, ...(session === undefined ? {} : { session }) });
+      const again = new Certified(server, pair, { maxVersion, ...(session === undefined ? {} : { session }) });
       assert.equal(await again.signIn('resumes-2'), 0);
       assert.equal(again.socket.isSessionReused(), false, maxVersion);
       await Promise.all([first.cut(), again.cut()]);
@@ -329,7 +290,7 @@ suite('what certificates are judged by', () => {
   });
 
   test('where nothing in it changed, nobody is cut', async () => {
-    const client = new Certified(authority.issue('owner'));
+    const client = new Certified(server, authority.issue('owner'));
     assert.equal(await client.signIn('quiet'), 0);
     await reload();
     await client.publish('devices/d/sensors/s/value', 'not cut');
@@ -378,25 +339,4 @@ suite('what certificates are judged by', () => {
     writeFileSync(crlFile, authority.revocationList([]));
     await reload();
   });
-});
-
-test('who stalls six hundred handshakes, or asks for new ones, keeps nobody with a certificate out', async () => {
-  const { mqtts: port = 0 } = server.running.ports;
-  const stalled: Socket[] = [];
-  for (let n = 0; n < 600; n++) {
-    const socket = connectTcp({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
-    socket.on('error', () => {});
-    socket.write(Buffer.from([0x16, 3, 1, 2, 0, 1]).subarray(0, n % 7));
-    stalled.push(socket);
-  }
-  const client = new Certified(authority.issue('owner'), { maxVersion: 'TLSv1.2' });
-  assert.equal(await client.signIn('beside'), 0);
-  const asked = new Promise<void>((resolve) => {
-    if (!client.socket.renegotiate({}, () => resolve())) resolve();
-  });
-  await Promise.race([asked, client.closed]);
-  await client.publish('devices/theirs/sensors/s/value', 'renegotiated');
-  assert.deepEqual(await valuesOf('theirs', 'stranger'), []);
-  await client.cut();
-  for (const socket of stalled) socket.destroy();
 });
