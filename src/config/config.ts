@@ -180,7 +180,7 @@ export const settings: Settings = {
     env: 'DUNDUN_DATABASE_URL',
     fallback: '',
     reason:
-      'A PostgreSQL database that holds all data in place of the folder, such as postgres://dundun:password@db.example/dundun?sslmode=verify-full. One server at a time uses it. Empty: the folder.',
+      'A PostgreSQL database that holds all data in place of the folder, such as postgres://dundun:password@db.example/dundun?sslmode=verify-full. Several servers may share it. Empty: the folder.',
     secret: true,
     parse: optional(postgresUrl),
   },

@@ -22,13 +22,13 @@ import type { SignInParts } from './sign-in.ts';
 
 export interface MqttParts
   extends Omit<PublishingParts, 'access' | 'clear' | 'isUnderWay' | 'retained'>,
-    Omit<SignInParts, 'sessions' | 'onGone'> {
+    Omit<SignInParts, 'sessions' | 'onGone' | 'settled'> {
   readonly options: MqttOptions;
   readonly proxies: TrustedProxies;
   readonly securityHeaders: SecurityHeaders;
   readonly stored: MqttSessions;
   /** Messages between clients of several processes. */
-  readonly relays: Pick<CommitLog, 'relay' | 'onRelayed'>;
+  readonly relays: Pick<CommitLog, 'relay' | 'onRelayed' | 'caughtUp'>;
   readonly feed: Feed;
   readonly downlinks: Downlinks;
   readonly mqttClients: Pick<MqttClients, 'follow'>;

@@ -99,6 +99,12 @@ export class MqttRouting {
     };
   }
 
+  /** Resolves when what all processes had committed at the call is kept for the stored sessions of this one. */
+  async settled(): Promise<void> {
+    await this.#parts.relays.caughtUp();
+    await this.delivery.handedOn();
+  }
+
   /** All are handed on in one turn, so that none is twice where this fails and is called again. */
   async #followRelayed(messages: readonly ClientMessage[]): Promise<void> {
     const known: ClientMessage[] = [];

@@ -229,6 +229,7 @@ export class MqttServer implements ClientOwner {
       ...this.#parts,
       sessions: this.sessions,
       onGone: (session) => this.#routing.released(session),
+      settled: () => this.#routing.settled(),
     });
   }
 

@@ -65,6 +65,8 @@ export interface SignInParts {
   readonly clock: Clock;
   /** Called when the connection of a session has ended. */
   readonly onGone: (session: ClientSession) => void;
+  /** Resolves when what all processes had committed at the call is kept for stored sessions. */
+  readonly settled: () => Promise<void>;
 }
 
 export class SignIn implements ClientIdHolders {
@@ -177,6 +179,8 @@ export class SignIn implements ClientIdHolders {
       if (holder.actor.key !== user && !this.#givesWay(holder.actor, asks, gateway)) throw takenId(clientId);
       holder.client.fail(new ClientFault(reasonCodes.sessionTakenOver, 'A connection elsewhere has this client id.'));
     }
+    // What was said to it by now comes with it.
+    if (owner !== undefined) await this.#parts.settled();
     await stored.letGoSession(clientId);
   }
 

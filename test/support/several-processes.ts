@@ -153,6 +153,7 @@ export class SeveralProcesses {
         return Promise.all(others.map(async ({ commitLog: of }) => of?.onRelayed([structuredClone(message)]))).then();
       },
       onRelayed: async () => {},
+      caughtUp: async () => {},
       onPublished: () => {},
       get isCatchingUp() {
         return commitLog.isCatchingUp;

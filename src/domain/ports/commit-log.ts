@@ -107,6 +107,8 @@ export interface CommitLog {
   relay(message: ClientMessage): Promise<void> | undefined;
   /** Called with messages that other processes relay; as `onFollowed`. */
   onRelayed: (messages: readonly ClientMessage[]) => Promise<void>;
+  /** Resolves when all is followed that other processes had appended at the call. @throws Refusal `storage`, `busy` */
+  caughtUp(): Promise<void>;
   /** Called with records of MQTT publishes (publish-fingerprint.ts) that other processes have committed. */
   onPublished: (records: Uint32Array) => void;
   /** The position after the newest datapoint. Synchronous, because the watcher asks with every push. */

@@ -75,8 +75,6 @@ export interface LogParts {
   readonly lastValues: LastValueDevices;
   /** Brings the table `heard` up to date, before a search that uses it. */
   beforeLastSeen(): Promise<void>;
-  /** Resolves when all is followed that other servers had appended at the call. */
-  caughtUp(): Promise<void>;
   /** Another server has hinted at new rows. */
   wake(): void;
   close(): Promise<void>;
@@ -117,7 +115,6 @@ export async function openLog(options: LogOptions): Promise<LogParts> {
     purge: () => purge.begin(),
     lastValues: new LastValueDevices({ database, state }),
     beforeLastSeen: () => heard.update(),
-    caughtUp: async () => (membership.isAlone ? undefined : following.caughtUp()),
     wake: () => polling.wake(),
     close: async () => {
       // A database that does not answer is not waited for: what it has of the last commit is not acknowledged.
@@ -210,6 +207,7 @@ function joinParts({ database, membership, isNewest }: LogOptions, begun: Begun,
   const exclusively = sealing.exclusively.bind(sealing);
   const commitLog: PostgresCommitLog = new PostgresCommitLog({
     ...{ database, state, appender, follower, receipts, confirmation, isNewest, exclusively },
+    caughtUp: async () => (isAlone() ? undefined : following.caughtUp()),
   });
   return { appender, sealing, purge, follower, commitLog, following, polling, turn, confirmation };
 }

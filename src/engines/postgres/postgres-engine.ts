@@ -67,7 +67,7 @@ export class PostgresEngine implements Engine {
     const { database, membership } = this.#ground;
     const opened = openMqttSessions(rules, {
       ...{ database, clock: this.#clock, holder: membership.id, log: this.#log },
-      caughtUp: () => this.#parts.caughtUp(),
+      caughtUp: () => this.#parts.commitLog.caughtUp(),
     });
     this.#mqtt.push(opened);
     return opened.sessions;

@@ -86,6 +86,9 @@ export class Delivery implements FanOut {
   #turnBytes = 0;
   #handedOutBefore = 0;
   #running = false;
+  /** Messages taken, and messages handed to the router, since the start. */
+  #taken = 0;
+  #handedOver = 0;
   #idleWaiters: (() => void)[] = [];
 
   constructor(parts: {
@@ -169,6 +172,13 @@ export class Delivery implements FanOut {
   /** Whether messages of the setting were taken from the feed and are not sent yet. */
   isUnderWay(setting: SettingId): boolean {
     return this.#settings.has(setting);
+  }
+
+  /** Resolves when as many messages were handed to the router as are waiting for that. */
+  async handedOn(): Promise<void> {
+    for (const end = this.#taken; this.#running && this.#handedOver < end; ) await nextLoopTurn();
+    // The router keeps them for stored sessions a moment later.
+    await nextLoopTurn();
   }
 
   /** Resolves when all messages taken have been sent. */
@@ -295,6 +305,7 @@ export class Delivery implements FanOut {
   }
 
   #put(waiting: PendingPublish): void {
+    this.#taken += 1;
     this.#messages += 1;
     this.#countSetting(waiting.message.setting, 1);
     this.#share.force(waiting.caller, waiting.bytes);
@@ -326,6 +337,7 @@ export class Delivery implements FanOut {
         await this.#directory.find(deviceId);
       }
       this.#send(waiting);
+      this.#handedOver += 1;
       this.#turnBytes += bytesOf(message) + (waiting.twin === undefined ? 0 : bytesOf(waiting.twin));
     }
     this.#router.flush();

@@ -76,6 +76,8 @@ export class SqliteCommitLog implements CommitLog {
 
   onRelayed = async (): Promise<void> => {};
 
+  async caughtUp(): Promise<void> {}
+
   onPublished = (): void => {};
 
   append(batch: DatapointBatch): Promise<number> {

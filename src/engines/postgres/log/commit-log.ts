@@ -27,6 +27,7 @@ interface CommitLogParts {
   readonly follower: LogFollower;
   readonly receipts: Receipts;
   readonly confirmation: Confirmation;
+  readonly caughtUp: () => Promise<void>;
   /** False where the lease was taken with a greater epoch. */
   readonly isNewest: (fence: Fence) => boolean;
   /** Runs work while no pass of sealing is under way. */
@@ -60,6 +61,10 @@ export class PostgresCommitLog implements CommitLog {
 
   relay(message: ClientMessage): Promise<void> | undefined {
     return this.#parts.appender.relay(message);
+  }
+
+  caughtUp(): Promise<void> {
+    return this.#parts.caughtUp();
   }
 
   get lastPosition(): number {
