@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'mqtt';
-import { createDatabase, dropDatabase, withoutPostgres } from '../support/postgres.ts';
+import { createDatabase, dropDatabase, sharedServer, withoutPostgres } from '../support/postgres.ts';
 import {
   call,
   type Dundun,
@@ -178,13 +178,19 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
       await client.publishAsync(topic, JSON.stringify({ value }), { qos: 1 });
       await client.endAsync();
     };
+    /** So many messages wait for sessions. */
+    const untilKept = (count: number) =>
+      until(async () => {
+        const [row] = await (await sharedServer()).query(url, 'SELECT count(*) AS n FROM mqtt_queue');
+        return Number(row?.['n']) === count;
+      });
     const { client: first } = await open(one);
     await first.subscribeAsync(topic, { qos: 1 });
     await first.endAsync();
     await say(one, 1);
     await say(two, 2);
-    // Until both are kept for it: what comes while a session passes from one to the other may be missed.
-    await pause(500);
+    // What comes while a session passes from one to the other may be missed.
+    await untilKept(2);
     const { client: second, heard } = await open(two);
     await until(() => heard.length === 2);
     // It is heard there, and nothing twice.
@@ -198,7 +204,7 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
     await until(() => back.length === 1);
     await third.endAsync();
     await say(two, 5);
-    await pause(500);
+    await untilKept(1);
     await one.stop('SIGKILL');
     const { client: last, heard: rest } = await open(two);
     await until(() => rest.length === 1);
