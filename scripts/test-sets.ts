@@ -32,6 +32,7 @@ export const heavyFiles: readonly string[] = [
   'test/http/server/fair-shares.test.ts',
   'test/http/server/openapi.test.ts',
   'test/http/server/text-bounds.test.ts',
+  'test/http/server/traces.test.ts',
   'test/http/server/v1-permissions.test.ts',
   'test/mqtt/bounds.test.ts',
   'test/mqtt/connecting/reconnects.test.ts',
