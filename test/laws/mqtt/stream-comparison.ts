@@ -28,9 +28,9 @@ export function compare(
         other.dup === isAgain && faultOf(model, session, other, delivery) === undefined;
       const found = due.findIndex((one) => isDue(packet, one));
       const next = due[found];
-      // Where it may be either, it is of the group if a later one can only be what is due.
+      // Groups are given a message first: where it may be either, it is of the group if a later one may be what is due.
       const isOfGroup = (one: Published) =>
-        groupOf(packet) >= 0 && messages.slice(n + 1).some((other) => isDue(other, one) && groupOf(other) < 0);
+        groupOf(packet) >= 0 && messages.slice(n + 1).some((other) => isDue(other, one));
       if (next !== undefined && !isOfGroup(next)) {
         const before = due.slice(0, found).filter((one) => isInOrder(one, next));
         assert.deepEqual(before, [], `${name}: ${packet.topic} ${packet.payload} came before`);
