@@ -220,6 +220,19 @@ describe('in a browser, the page of a sensor', { skip }, () => {
     });
   });
 
+  test('gives means as CSV with one digit more than what was measured, and the lowest and highest as they came', async () => {
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner', '/devices/field-3/sensors/long?span=1y');
+      await becomes(page, `document.querySelector('.uplot')?.dataset.drawn > 100`);
+      await page.getByRole('button', { name: 'Download' }).click();
+      const item = page.getByRole('menuitem', { name: /What is shown/ });
+      const [download] = await Promise.all([page.waitForEvent('download'), item.click()]);
+      const rows = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n').slice(1);
+      assert.ok(rows.length > 100, `${rows.length} rows`);
+      for (const row of rows) assert.match(row, /^[^,]+,\d+(?:\.\d)?,\d+,\d+$/);
+    });
+  });
+
   test('gives what is shown as CSV with values that are no numbers, each as the CSV of the server has it', async () => {
     await visit({ browser, server }, async (page) => {
       const take = async () => {

@@ -9,7 +9,7 @@ import type { ColorTokens } from '../../shared/chart/color-tokens.ts';
 import type { Span } from '../../shared/chart/span.ts';
 import { inOneRhythm } from './one-rhythm.ts';
 
-export interface ShownLine extends Pick<ChartSeries, 'label' | 'unit' | 'points' | 'isBars'> {
+export interface ShownLine extends Pick<ChartSeries, 'label' | 'unit' | 'points' | 'isBars' | 'decimals'> {
   /** Values that are no numbers and that are not among the points. */
   readonly others?: readonly Datapoint[];
   /** Where its points are means or sums of steps, how long those are. */
@@ -39,7 +39,8 @@ export function csvOf(
   const columns = lines.flatMap((line) => columnsOf(line, words));
   const rows = new Map<number, string[][]>();
   let at = 0;
-  for (const { points, others = [] } of lines) {
+  for (const line of lines) {
+    const { points, others = [] } = line;
     const isBand = hasBand(points);
     const counts = new Map<number, number>();
     const put = (atMs: number, values: readonly unknown[]) => {
@@ -52,7 +53,7 @@ export function csvOf(
       for (const [index, value] of values.entries()) (same[place] as string[])[at + index] = cellOf(value);
     };
     for (const { atMs, value, min, max, ...rest } of points) {
-      if (value !== null) put(atMs, isBand ? [value, min, max] : [value]);
+      if (value !== null) put(atMs, isBand ? [writtenOf(value, line), min, max] : [writtenOf(value, line)]);
       else if ('other' in rest) put(atMs, [rest.other]);
     }
     for (const point of others) put(timeOfPoint(point), [point.value]);
@@ -62,6 +63,13 @@ export function csvOf(
     .sort(([a], [b]) => a - b)
     .flatMap(([atMs, same]) => same.map((row) => [new Date(atMs).toISOString(), ...row].join(',')));
   return [['timestamp', ...columns].map(quoted).join(','), ...written, ''].join('\r\n');
+}
+
+/** A mean or a sum has as many digits as the chart shows of it, without those that calculating leaves; what was measured has all. */
+function writtenOf(value: number, { points, isBars = false, stepMs, decimals }: ShownLine): number {
+  if (stepMs === undefined || decimals === undefined) return value;
+  // Means have one digit more than what was measured; of a band, that one is among the decimals.
+  return Number(value.toFixed(Math.min(100, decimals + (isBars || hasBand(points) ? 0 : 1))));
 }
 
 function columnsOf({ label, unit = '', points, isBars = false, stepMs = 0 }: ShownLine, words: StepWords): string[] {
