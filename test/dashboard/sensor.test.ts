@@ -275,6 +275,35 @@ describe('in a browser, the page of a sensor', { skip }, () => {
     });
   });
 
+  test('counts the firings of a rule on several devices where it fired alone', async () => {
+    const devices = ['mast-1', 'mast-2'];
+    const push = (device: string) =>
+      server.call('owner', 'POST', `/devices/${device}/sensors/wind/values`, { json: { value: 30 } });
+    for (const id of devices)
+      await server.call('owner', 'POST', '/devices', { json: { id, sensors: [{ id: 'wind' }] } });
+    const condition = { devices, sensors: ['wind'], expression: 'wind>20' };
+    const action = { usernames: ['owner'], channels: ['none'], message: '{wind}' };
+    await server.call('owner', 'POST', '/notifications', { json: { description: 'A storm', condition, action } });
+    await push('mast-1');
+    await server.running.idle();
+    server.clock.advance(1_000);
+    await push('mast-2');
+    await server.running.idle();
+    await visit({ browser, server }, async (page) => {
+      for (const device of devices) {
+        const told = page.waitForResponse((answer) =>
+          new URL(answer.url()).pathname.endsWith(`/devices/${device}/alarms`),
+        );
+        await (device === 'mast-1'
+          ? signIn(page, 'owner', `/devices/${device}/sensors/wind`)
+          : page.goto(`/devices/${device}/sensors/wind`));
+        await page.getByRole('link', { name: 'A storm' }).waitFor();
+        await told;
+        await page.getByText(/^1 firing$/).waitFor();
+      }
+    });
+  });
+
   test('comes live', async () => {
     await visit({ browser, server }, async (page) => {
       const live = followed(page, 'field-3');

@@ -1,6 +1,7 @@
 // The rules on a sensor that the user may see, as lines at their thresholds, and their firings as marks.
 
 import { useQueries, useQuery } from '@tanstack/react-query';
+import { deviceAlarmsQuery } from '../../api/alarms.ts';
 import { api, call } from '../../api/client.ts';
 import { filterValue } from '../../api/filter-value.ts';
 import { keys } from '../../api/query-keys.ts';
@@ -12,6 +13,8 @@ export interface SensorRule {
   readonly id: string;
   readonly title: string;
   readonly expression: string;
+  /** Whether it watches other devices too. */
+  readonly isShared: boolean;
 }
 
 export interface Thresholds {
@@ -30,16 +33,22 @@ export function useThresholds(device: string, sensor: string): Thresholds {
   });
   const rules = all
     .filter(({ condition: { devices = [], sensors = [] } }) => devices.includes(device) && sensors.includes(sensor))
-    .map(({ id, description, condition: { expression = '' } }) => {
-      return { id, title: description || expression, expression };
+    .map(({ id, description, condition: { expression = '', devices = [] } }) => {
+      return { id, title: description || expression, expression, isShared: devices.length > 1 };
     });
-  const answers = useQueries({ queries: rules.map(({ id }) => firingsQuery(id)) });
+  // Messages do not say of which device they are: of a rule on several, its alarms of this device tell when it fired here.
+  const shared = new Set(rules.filter(({ isShared }) => isShared).map(({ id }) => id));
+  const answers = useQueries({ queries: rules.filter(({ id }) => !shared.has(id)).map(({ id }) => firingsQuery(id)) });
+  const alarms = useQuery({ ...deviceAlarmsQuery(device, 'all'), enabled: isUser && shared.size > 0 }).data?.page ?? [];
+  const begunMs = alarms
+    .filter(({ notification_id: rule = '' }) => shared.has(rule))
+    .map(({ since }) => Date.parse(since));
   return {
     rules,
     lines: rules.flatMap((rule) =>
       thresholdsOf(rule.expression, sensor).map((value) => ({ value, label: rule.title })),
     ),
-    firingsMs: [...new Set(answers.flatMap(({ data }) => data ?? []))].sort((a, b) => a - b),
+    firingsMs: [...new Set([...answers.flatMap(({ data }) => data ?? []), ...begunMs])].sort((a, b) => a - b),
   };
 }
 
