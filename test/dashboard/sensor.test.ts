@@ -267,8 +267,8 @@ describe('in a browser, the page of a sensor', { skip }, () => {
   test('shows the rules on it with their firings', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner', roof);
-      await page.getByRole('link', { name: 'Too warm' }).waitFor();
-      await page.getByText('roof>27.5').waitFor();
+      await page.getByRole('link', { name: 'Too warm' }).first().waitFor();
+      await page.getByText('roof>27.5').first().waitFor();
       await page.getByText(/^[1-9]\d* firings?$/).waitFor();
       const told = page.getByRole('link', { name: 'Notify me when' });
       assert.match(String(await told.getAttribute('href')), /\/notifications\/new\?device=field-3&sensor=roof/);
@@ -297,10 +297,28 @@ describe('in a browser, the page of a sensor', { skip }, () => {
         await (device === 'mast-1'
           ? signIn(page, 'owner', `/devices/${device}/sensors/wind`)
           : page.goto(`/devices/${device}/sensors/wind`));
-        await page.getByRole('link', { name: 'A storm' }).waitFor();
+        await page.getByRole('link', { name: 'A storm' }).first().waitFor();
         await told;
         await page.getByText(/^1 firing$/).waitFor();
       }
+    });
+  });
+
+  test('shows its open alarms, and not those of other sensors', async () => {
+    const sensors = [{ id: 'wind' }, { id: 'rain' }];
+    await server.call('owner', 'POST', '/devices', { json: { id: 'mast-3', sensors } });
+    const condition = { devices: ['mast-3'], sensors: ['wind'], expression: 'wind>20' };
+    const action = { usernames: ['owner'], channels: ['none'], message: '{wind}' };
+    await server.call('owner', 'POST', '/notifications', { json: { description: 'A gale', condition, action } });
+    for (const id of ['wind', 'rain'])
+      await server.call('owner', 'POST', `/devices/mast-3/sensors/${id}/values`, { json: { value: 30 } });
+    await server.running.idle();
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner', '/devices/mast-3/sensors/wind');
+      await page.getByRole('list', { name: 'Alarms' }).getByText('A gale').waitFor();
+      await page.goto('/devices/mast-3/sensors/rain');
+      await page.getByText('30').first().waitFor();
+      assert.equal(await page.getByRole('list', { name: 'Alarms' }).count(), 0);
     });
   });
 

@@ -9,6 +9,7 @@ import { currentOf } from '../../api/current-value.ts';
 import { deviceQuery, measuredAt } from '../../api/devices.ts';
 import { keys } from '../../api/query-keys.ts';
 import { noRights, type Rights, rightsQuery } from '../../api/rights.ts';
+import { OpenAlarms, useOpenAlarmsAreComing } from '../../shared/alarm/open-alarms.tsx';
 import { spanStep } from '../../shared/chart/span-steps.ts';
 import { PointAge } from '../../shared/device/point-age.tsx';
 import { useLiveDevice } from '../../shared/device/use-live-device.ts';
@@ -85,6 +86,7 @@ function Page({ device, sensor, rights }: PageProps) {
   const navigate = useNavigate();
   const rename = useSensorName(device.id, sensor);
   useLiveDevice(device.id);
+  const areAlarmsComing = useOpenAlarmsAreComing(device.id);
   const last = currentOf(sensor);
   const title = sensor.name || sensor.id;
   const change = (changed: SensorSearch) =>
@@ -97,7 +99,7 @@ function Page({ device, sensor, rights }: PageProps) {
     });
   const lastMs = useMemo(() => (last === undefined ? undefined : measuredAt(last)), [last]);
   // What may be pressed is known before anything can be, so that nothing moves away from under a finger.
-  if (rights === undefined) return <PageHeader title={title} subtitle={device.id} />;
+  if (rights === undefined || areAlarmsComing) return <PageHeader title={title} subtitle={device.id} />;
   return (
     <>
       <PageHeader
@@ -122,6 +124,7 @@ function Page({ device, sensor, rights }: PageProps) {
           />
         }
       />
+      <OpenAlarms device={device.id} sensor={sensor.id} />
       <div className={classes.now}>
         <span key={last?.date_received} className="d-fade-in">
           <Value value={last?.value} unit={sensor.unit} size="page" calib={sensor.calib} />

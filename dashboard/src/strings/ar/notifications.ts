@@ -150,6 +150,7 @@ export const notifications: Strings['notifications'] = {
   insert: 'أدرج',
   variableId: 'اسم الحساس',
   variables: { device: 'الجهاز', value: 'القيمة', unit: 'الوحدة', link: 'الرابط' },
+  linkIsPath: 'يُرسل الرابط بلا عنوان هذه الخدمة، حتى يضبط من يشغّلها DUNDUN_BASE_URL.',
   variableValue: (sensor) => `قيمة ${sensor}`,
   addRecovery: 'أخبر حين ينتهي',
   recovery: 'وحين ينتهي:',

@@ -79,7 +79,7 @@ export const now: Strings['now'] = {
   unsnooze: 'أنهِ التأجيل',
   assign: 'أسند',
   assignTo: 'أسنده إلى شخص',
-  assignMeans: 'شخص يحق له رؤية هذا الإنذار.',
+  assignMeans: 'شخص يحق له رؤية هذا الإنذار. لغيره شارك الجهاز أولاً.',
   assignedTo: (name) => `مسند إلى ${alone(name)}`,
   unassign: 'لا تسنده إلى أحد',
   more: (title) => `المزيد عن ${alone(title)}`,

@@ -152,6 +152,7 @@ export const notifications = {
   insert: 'Insert',
   variableId: 'name of the sensor',
   variables: { device: 'device', value: 'value', unit: 'unit', link: 'link' },
+  linkIsPath: 'The link is sent without the address of this service, until whoever runs it sets DUNDUN_BASE_URL.',
   variableValue: (sensor: string) => `value of ${sensor}`,
   addRecovery: 'tell when it is over',
   recovery: 'and when it is over:',

@@ -45,7 +45,7 @@ export const now = {
   unsnooze: 'End the quiet',
   assign: 'Assign',
   assignTo: 'Assign to somebody',
-  assignMeans: 'Somebody who may see this alarm.',
+  assignMeans: 'Somebody who may see this alarm. For others, share the device first.',
   assignedTo: (name: string) => `For ${name}`,
   unassign: 'Assign to nobody',
   more: (title: string) => `More about ${title}`,

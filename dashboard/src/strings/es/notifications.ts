@@ -153,6 +153,8 @@ export const notifications: Strings['notifications'] = {
   insert: 'Insertar',
   variableId: 'nombre del sensor',
   variables: { device: 'dispositivo', value: 'valor', unit: 'unidad', link: 'enlace' },
+  linkIsPath:
+    'El enlace se envía sin la dirección de este servicio, hasta que quien lo administra ponga DUNDUN_BASE_URL.',
   variableValue: (sensor) => `valor de ${sensor}`,
   addRecovery: 'avisar cuando termine',
   recovery: 'y cuando termine:',

@@ -46,7 +46,7 @@ export const now: Strings['now'] = {
   unsnooze: 'Dejar de posponer',
   assign: 'Asignar',
   assignTo: 'Asignar a alguien',
-  assignMeans: 'Alguien que puede ver esta alarma.',
+  assignMeans: 'Alguien que puede ver esta alarma. Para otros, comparta antes el dispositivo.',
   assignedTo: (name) => `Para ${name}`,
   unassign: 'No asignar a nadie',
   more: (title) => `Más sobre ${title}`,

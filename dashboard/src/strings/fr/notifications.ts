@@ -154,6 +154,8 @@ export const notifications: Strings['notifications'] = {
   insert: 'Insérer',
   variableId: 'nom du capteur',
   variables: { device: 'appareil', value: 'valeur', unit: 'unité', link: 'lien' },
+  linkIsPath:
+    'Le lien part sans l’adresse de ce service, tant que la personne qui l’exploite n’a pas réglé DUNDUN_BASE_URL.',
   variableValue: (sensor) => `valeur de ${sensor}`,
   addRecovery: 'prévenir quand c’est fini',
   recovery: 'et quand c’est fini :',

@@ -46,7 +46,7 @@ export const now: Strings['now'] = {
   unsnooze: 'Finir la pause',
   assign: 'Confier',
   assignTo: 'Confier à quelqu’un',
-  assignMeans: 'Quelqu’un qui peut voir cette alarme.',
+  assignMeans: 'Quelqu’un qui peut voir cette alarme. Pour d’autres, partagez d’abord l’appareil.',
   assignedTo: (name) => `Pour ${name}`,
   unassign: 'Ne confier à personne',
   more: (title) => `Plus sur ${title}`,

@@ -153,6 +153,7 @@ export const notifications: Strings['notifications'] = {
   insert: 'Inserir',
   variableId: 'nome do sensor',
   variables: { device: 'dispositivo', value: 'valor', unit: 'unidade', link: 'ligação' },
+  linkIsPath: 'A ligação segue sem o endereço deste serviço, até que quem o gere defina DUNDUN_BASE_URL.',
   variableValue: (sensor) => `valor de ${sensor}`,
   addRecovery: 'avisar quando acabar',
   recovery: 'e quando acabar:',

@@ -50,7 +50,7 @@ export const now: Strings['now'] = {
   unsnooze: 'Deixar de adiar',
   assign: 'Atribuir',
   assignTo: 'Atribuir a alguém',
-  assignMeans: 'Alguém que pode ver este alarme.',
+  assignMeans: 'Alguém que pode ver este alarme. Para outros, partilhe antes o dispositivo.',
   assignedTo: (name) => `Para ${name}`,
   unassign: 'Não atribuir a ninguém',
   more: (title) => `Mais sobre ${title}`,

@@ -153,6 +153,7 @@ export const notifications: Strings['notifications'] = {
   insert: 'Ingiza',
   variableId: 'jina la kihisi',
   variables: { device: 'kifaa', value: 'thamani', unit: 'kipimo', link: 'kiungo' },
+  linkIsPath: 'Kiungo kinatumwa bila anwani ya huduma hii, hadi anayeiendesha aweke DUNDUN_BASE_URL.',
   variableValue: (sensor) => `thamani ya ${sensor}`,
   addRecovery: 'ambia inapokwisha',
   recovery: 'na inapokwisha:',

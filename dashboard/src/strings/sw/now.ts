@@ -51,7 +51,7 @@ export const now: Strings['now'] = {
   unsnooze: 'Acha kuahirisha',
   assign: 'Pangia mtu',
   assignTo: 'Mpangie mtu',
-  assignMeans: 'Mtu anayeruhusiwa kuona tahadhari hii.',
+  assignMeans: 'Mtu anayeruhusiwa kuona tahadhari hii. Kwa wengine, shiriki kifaa kwanza.',
   assignedTo: (name) => `Kwa ${name}`,
   unassign: 'Usimpangie mtu',
   more: (title) => `Zaidi kuhusu ${title}`,

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, call } from '../../../api/client.ts';
+import { factsQuery } from '../../../api/facts.ts';
 import { meQuery } from '../../../api/me.ts';
 import { namedDevicesQuery } from '../../../api/named-devices.ts';
 import { keys } from '../../../api/query-keys.ts';
@@ -218,6 +219,7 @@ function Words({ form, faultOf }: PartProps) {
           </Button>
         ))}
       </Group>
+      <PathNote texts={[message, recoveryMessage ?? '']} />
       {recoveryMessage === undefined ? (
         <Add
           label={notifications.addRecovery}
@@ -241,6 +243,19 @@ function Words({ form, faultOf }: PartProps) {
         </>
       )}
     </>
+  );
+}
+
+/** Says of a link that it does not say where the service is. */
+function PathNote({ texts }: { readonly texts: readonly string[] }) {
+  const { notifications } = usePageStrings();
+  const { data: facts } = useQuery(factsQuery);
+  const isKnown = facts === undefined || facts.reachable?.isGuess === false;
+  if (isKnown || !texts.some((text) => text.includes('{link}'))) return null;
+  return (
+    <Text fz="sm" c="dimmed" mt={6}>
+      {notifications.linkIsPath}
+    </Text>
   );
 }
 
