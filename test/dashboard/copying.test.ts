@@ -1,5 +1,5 @@
-// Copy buttons in a browser: on plain addresses of a local network too, where browsers have no clipboard API, a key that is
-// shown once can be copied; where copying is refused altogether, the text is shown selected.
+// What browsers have for pages over HTTPS alone is done without on plain addresses of a local network: a key that is shown once
+// can be copied there, and a file brought in; where copying is refused altogether, the text is shown selected.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -71,6 +71,19 @@ describe('in a browser, on a plain address', { skip }, () => {
     }
   });
 
+  test('a file is brought in', async () => {
+    const json = { id: 'plain', sensors: [{ id: 'TC' }] };
+    await make(server, { as: 'owner', call: 'POST /devices', json, expect: 204 });
+    await visit({ browser, server, origin }, async (page) => {
+      await signIn(page, 'owner', '/import?device=plain');
+      assert.equal(await page.evaluate('window.isSecureContext'), false);
+      const buffer = Buffer.from('timestamp,TC\n2026-06-05T10:00:00Z,21.5\n');
+      await page.locator('input[type=file]').setInputFiles({ name: 'log.csv', mimeType: 'text/csv', buffer });
+      await page.getByRole('button', { name: 'Import', exact: true }).click();
+      await page.getByText('1 value stored.').waitFor();
+    });
+  });
+
   test('codes and lines name the address that others reach, where one came by one that they do not', async () => {
     const elsewhere = await TestServer.start({ DUNDUN_BASE_URL: 'https://fields.example' });
     await make(elsewhere, {
@@ -106,6 +119,9 @@ describe('in a browser, on a plain address', { skip }, () => {
         await page.evaluate('window.print = () => { window.printed = document.documentElement.dataset.prints; }');
         await page.getByRole('button', { name: 'Print' }).click();
         assert.equal(await page.evaluate('window.printed'), 'label');
+        // One label, on a roll of small ones too.
+        const printed = (await page.pdf({ width: '62mm', height: '40mm' })).toString('latin1');
+        assert.equal(printed.match(/\/Type\s*\/Page\b/g)?.length, 1);
       });
     }
     await elsewhere.stop();

@@ -38,7 +38,13 @@ export function dropWords(reason: string, words: DropWords): string {
 }
 
 export function storageWords(reason: string, words: StorageWords): string {
-  return said(reason, { words, forms: storage, other: words.now.refusesBecause.other });
+  const says = said(reason, { words, forms: storage, other: words.now.refusesBecause.other });
+  if (!words.faults.speaksAsService) return says;
+  // The sentence of the service has the figures, that of the catalogue ends with what to do.
+  const advice = storage
+    .find(([form]) => form.test(reason))?.[1](words, [])
+    .split(': ')[1];
+  return advice === undefined ? says : `${says}: ${advice}`;
 }
 
 function said<W extends Pick<FirstStrings, 'faults'>>(

@@ -112,6 +112,7 @@ function Fields({ onClose, gateway }: GatewayFormProps) {
               <Icon name="pin" size={18} />
             </ActionIcon>
           }
+          dir="ltr"
           {...form.field('location')}
         />
         {isUser && (

@@ -7,6 +7,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useState } from 'react';
 import { ApiProblem } from '../../api/api-problem.ts';
 import { keys } from '../../api/query-keys.ts';
+import { randomKey } from '../../api/random-key.ts';
 import { limits } from '../../limits.ts';
 import { byteSize } from '../../shared/page/byte-size.ts';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
@@ -101,7 +102,7 @@ const jobKeys = new WeakMap<ImportJob, string>();
 
 /** A job that follows another begins anew. */
 function jobKey(job: ImportJob): string {
-  const known = jobKeys.get(job) ?? crypto.randomUUID();
+  const known = jobKeys.get(job) ?? randomKey();
   jobKeys.set(job, known);
   return known;
 }

@@ -1,5 +1,6 @@
 // Sends a file part by part, each committed before the next is read. A part that broke off is sent again under its own
 // key, so that nothing is stored twice. Holds one part and the totals.
+import { randomKey } from '../../api/random-key.ts';
 import { limits } from '../../limits.ts';
 import type { ChosenFile } from './chosen-file.ts';
 import { type FilePart, fileParts, firstLines } from './file-parts.ts';
@@ -8,7 +9,7 @@ import { type ImportAnswer, sendImport } from './import-call.ts';
 export class ImportJob {
   readonly #chosen: ChosenFile;
   readonly #query: Readonly<Record<string, string>>;
-  readonly #key = crypto.randomUUID();
+  readonly #key = randomKey();
   readonly #parts: AsyncGenerator<FilePart>;
   readonly isDry: boolean;
   #current: FilePart | undefined;

@@ -82,14 +82,20 @@ function ToWhat({ alarm, children }: { readonly alarm: Alarm; readonly children:
 
 /** The rule, the gateway and the device, as far as they are not the title; and where it is, which leads to the map. */
 function Around({ alarm }: { readonly alarm: Alarm }) {
-  const { kind, device_id: device, device_name: name, gateway_id: gateway, location } = alarm;
+  const { kind, device_id: device, device_name: name, gateway_id: gateway, location, may_update: mayUpdate } = alarm;
   const { notification_id: notification, notification_description: description } = alarm;
+  // Whom a device is shared with may open neither the rule nor, where its name is withheld, the gateway.
+  const opensGateway = mayUpdate || alarm.gateway_name !== undefined;
   const parts: ReactNode[] = [];
   if (notification !== undefined && description !== undefined)
     parts.push(
-      <Link key="rule" to="/notifications/$notification" params={{ notification }}>
-        {description}
-      </Link>,
+      mayUpdate ? (
+        <Link key="rule" to="/notifications/$notification" params={{ notification }}>
+          {description}
+        </Link>
+      ) : (
+        <span key="rule">{description}</span>
+      ),
     );
   if (device !== undefined)
     parts.push(
@@ -99,9 +105,13 @@ function Around({ alarm }: { readonly alarm: Alarm }) {
     );
   if (kind !== 'gateway' && gateway !== undefined)
     parts.push(
-      <Link key="gateway" to="/gateways/$gateway" params={{ gateway }}>
-        {alarm.gateway_name || gateway}
-      </Link>,
+      opensGateway ? (
+        <Link key="gateway" to="/gateways/$gateway" params={{ gateway }}>
+          {alarm.gateway_name || gateway}
+        </Link>
+      ) : (
+        <span key="gateway">{gateway}</span>
+      ),
     );
   if (isOnEarth(location)) parts.push(<OnMap key="place" alarm={alarm} place={location} />);
   if (parts.length === 0) return null;

@@ -21,7 +21,7 @@ export function alarmReason(alarm: Alarm, { strings, tag }: Pick<Locale, 'string
   const { kind, condition, threshold, usual_interval: usualS } = alarm;
   if (kind === 'storage') return condition === undefined ? undefined : storageWords(condition, strings);
   if (kind === 'silence' && usualS !== undefined) return now.usually(durationText(usualS, tag));
-  if (kind !== 'rule') return undefined;
+  if (kind !== 'rule' && kind !== 'gateway') return undefined;
   if (condition === undefined) return threshold === undefined ? undefined : now.quietFor(durationText(threshold, tag));
   return threshold === undefined ? condition : now.threshold(formatNumber(threshold, tag), condition);
 }

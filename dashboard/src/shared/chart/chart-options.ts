@@ -1,6 +1,7 @@
 // How a chart of ours looks and behaves, in the words of uPlot; and series of different times put on one axis for it.
 // Called by chart.tsx.
 import uPlot from 'uplot';
+import { isolated } from '../../strings/isolated.ts';
 import { formatNumber, isLongUnit } from '../device/value.tsx';
 import { type ChartLine, type ChartSeries, hasBand } from './chart-series.ts';
 import { touches } from './chart-touch.ts';
@@ -358,14 +359,14 @@ function timeLabels(tag: string) {
       const isOtherYear = year !== yearBefore;
       yearBefore = year;
       if (stepS >= 28 * 86_400) {
-        const month = at.toLocaleDateString(tag, { month: 'short' });
+        const month = isolated(at.toLocaleDateString(tag, { month: 'short' }));
         return isOtherYear ? `${month}\n${year}` : month;
       }
       const day = at.toLocaleDateString(tag, { day: 'numeric', month: 'short' });
-      if (stepS >= 86_400) return isOtherYear ? `${day}\n${year}` : day;
+      if (stepS >= 86_400) return isOtherYear ? `${isolated(day)}\n${year}` : isolated(day);
       const withSeconds = stepS < 60 ? ({ second: '2-digit' } as const) : {};
-      const time = at.toLocaleTimeString(tag, { hour: '2-digit', minute: '2-digit', ...withSeconds });
-      const label = day === dayBefore ? time : `${time}\n${isOtherYear ? `${day} ${year}` : day}`;
+      const time = isolated(at.toLocaleTimeString(tag, { hour: '2-digit', minute: '2-digit', ...withSeconds }));
+      const label = day === dayBefore ? time : `${time}\n${isolated(isOtherYear ? `${day} ${year}` : day)}`;
       dayBefore = day;
       return label;
     });

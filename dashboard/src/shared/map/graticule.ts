@@ -1,5 +1,6 @@
 // Lines of latitude and longitude with their degrees, in place of tiles: drawn here, so that no other host is asked.
 import L from 'leaflet';
+import { formatNumber } from '../device/value.tsx';
 import classes from './map-view.module.css';
 
 /** Degrees between two lines. */
@@ -10,7 +11,24 @@ const stepsDegrees = [
 /** Pixels between two lines at least, so that their labels have room. */
 const gapPixelsMin = 90;
 
+/** Degrees in words: those of the language. */
+export interface DegreeWords {
+  readonly north: (degrees: string) => string;
+  readonly south: (degrees: string) => string;
+  readonly east: (degrees: string) => string;
+  readonly west: (degrees: string) => string;
+}
+
 class Graticule extends L.LayerGroup {
+  readonly #words: DegreeWords;
+  readonly #tag: string;
+
+  constructor(words: DegreeWords, tag: string) {
+    super();
+    this.#words = words;
+    this.#tag = tag;
+  }
+
   override onAdd(map: L.Map): this {
     super.onAdd(map);
     map.on('moveend', this.#draw, this);
@@ -39,15 +57,23 @@ class Graticule extends L.LayerGroup {
         [at, west],
         [at, east],
       ]);
-      this.#label([at, west], `${degrees(at)} ${at < 0 ? 'S' : 'N'}`, classes.latitude);
+      this.#label([at, west], this.#words[at < 0 ? 'south' : 'north'](this.#degrees(at)), classes.latitude);
     }
     for (let at = Math.ceil(west / step) * step; at <= east; at += step) {
       this.#line([
         [south, at],
         [north, at],
       ]);
-      this.#label([Math.max(-85, bounds.getSouth()), at], `${degrees(at)} ${at < 0 ? 'W' : 'E'}`, classes.longitude);
+      this.#label(
+        [Math.max(-85, bounds.getSouth()), at],
+        this.#words[at < 0 ? 'west' : 'east'](this.#degrees(at)),
+        classes.longitude,
+      );
     }
+  }
+
+  #degrees(at: number): string {
+    return `${formatNumber(Math.abs(at), this.#tag, 4)}°`;
   }
 
   #line(ends: L.LatLngTuple[]): void {
@@ -68,10 +94,6 @@ function stepAt(map: L.Map): number {
   return wide.at(-1) ?? stepsDegrees[0] ?? 60;
 }
 
-function degrees(at: number): string {
-  return `${Number(Math.abs(at).toFixed(4))}°`;
-}
-
-export function graticule(): L.Layer {
-  return new Graticule();
+export function graticule(words: DegreeWords, tag: string): L.Layer {
+  return new Graticule(words, tag);
 }

@@ -10,7 +10,7 @@ import 'leaflet/dist/leaflet.css';
 import { factsQuery } from '../../api/facts.ts';
 import { isOnEarth } from '../../api/places.ts';
 import { listed } from '../../strings/listed.ts';
-import { useStrings } from '../../strings/strings.ts';
+import { useLocale } from '../../strings/strings.ts';
 import { type ColorTokens, useColorTokens } from '../chart/color-tokens.ts';
 import { freshnessWords } from '../device/state-dot.tsx';
 import { toasts } from '../page/toasts.tsx';
@@ -49,7 +49,8 @@ interface OpenPopup {
 export function MapView(props: MapViewProps) {
   const { height = 360, renderPopup } = props;
   const markers = props.markers.filter(isOnEarth);
-  const { shared } = useStrings();
+  const { strings, tag } = useLocale();
+  const { shared } = strings;
   const { data: facts } = useQuery(factsQuery);
   const host = useRef<HTMLDivElement>(null);
   const map = useRef<L.Map>(undefined);
@@ -101,7 +102,7 @@ export function MapView(props: MapViewProps) {
     const { tiles } = facts;
     const ground =
       tiles === undefined
-        ? graticule()
+        ? graticule(shared.degrees, tag)
         : L.tileLayer(tiles.url, { attribution: textOnly(tiles.attribution), noWrap: true });
     ground.addTo(made);
     made.setView([15, 0], 3);
@@ -114,7 +115,7 @@ export function MapView(props: MapViewProps) {
       map.current = undefined;
       setOpen(undefined);
     };
-  }, [facts, shared, tokens]);
+  }, [facts, shared, tag, tokens]);
 
   const places = JSON.stringify(markers);
   // What is looked at stays as it is when values come; only other places move it.

@@ -218,7 +218,7 @@ export const notifications: Strings['notifications'] = {
     `و${countedInArabic(count, { one: 'رسالة أقدم واحدة', two: 'رسالتان أقدم', few: '# رسائل أقدم', many: '# رسالةً أقدم', other: '# رسالة أقدم' })}`,
   messageStates: { queued: 'في الانتظار', sent: 'أُرسلت', recorded: 'سُجّلت', failed: 'فشلت', undelivered: 'لم تُسلّم' },
   ofOne: 'من إشعار واحد',
-  find: 'ابحث بالاسم أو الجهاز أو المستشعر',
+  find: 'ابحث بالاسم أو الجهاز أو الحساس',
   only: { holding: 'تصح الآن', failing: 'لا تصل', paused: 'متوقفة مؤقتًا' },
   noneFits: 'لا إشعار يطابق.',
   showAll: 'أظهر كل الإشعارات',

@@ -126,7 +126,7 @@ export const now: Strings['now'] = {
   dayStored: 'من بيانات أرسلتها محفوظة',
   holds: 'يصح الآن',
   who: { nobody: 'بلا متابع', me: 'لي' },
-  kinds: { rule: 'الإشعارات', silence: 'مستشعرات صامتة', gateway: 'البوابات', storage: 'التخزين' },
+  kinds: { rule: 'الإشعارات', silence: 'حساسات صامتة', gateway: 'البوابات', storage: 'التخزين' },
   acknowledgeAll: (count) => `أتولى هذه الـ${count}`,
   noneFits: 'لا إنذار يطابق.',
   showAll: 'أظهر كل الإنذارات',

@@ -56,7 +56,7 @@ export const reasons: Strings['reasons'] = {
   perFiring: (count) => `نص أكثر مما يحق لانطلاق واحد؛ لم تُنشأ ${count}`,
   times: (reason, count) => `${reason} (${count} مرات)`,
   drops: {
-    noSensor: (sensor) => `ليس للجهاز المستشعر ${sensor}`,
+    noSensor: (sensor) => `ليس للجهاز الحساس ${sensor}`,
     tooMany: (max, count) => `تحمل الرسالة ${max} قياسات على الأكثر، لا ${count}`,
     arrayTopic: 'تُرسل القائمة إلى الموضوع …/values',
     noValue: 'القيمة ناقصة',

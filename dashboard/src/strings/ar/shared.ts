@@ -67,6 +67,12 @@ export const shared: Strings['shared'] = {
     refused: 'طُلب من المتصفح ألا يخبر بموقعك. اسمح بذلك في إعداداته لهذه الصفحة.',
     unknown: 'لا يعرف المتصفح موقعك الآن.',
   },
+  degrees: {
+    north: (degrees) => `\u2067${degrees} شمالًا\u2069`,
+    south: (degrees) => `\u2067${degrees} جنوبًا\u2069`,
+    east: (degrees) => `\u2067${degrees} شرقًا\u2069`,
+    west: (degrees) => `\u2067${degrees} غربًا\u2069`,
+  },
   zoomIn: 'كبّر',
   zoomOut: 'صغّر',
   takeAway: (name) => `أزل ${name}`,

@@ -66,6 +66,12 @@ export const shared = {
     refused: 'The browser was told not to say where you are. Allow it in its settings for this page.',
     unknown: 'The browser does not know where you are just now.',
   },
+  degrees: {
+    north: (degrees: string) => `${degrees} N`,
+    south: (degrees: string) => `${degrees} S`,
+    east: (degrees: string) => `${degrees} E`,
+    west: (degrees: string) => `${degrees} W`,
+  },
   zoomIn: 'Zoom in',
   zoomOut: 'Zoom out',
   takeAway: (name: string) => `Take ${name} away`,

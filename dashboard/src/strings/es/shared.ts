@@ -66,6 +66,12 @@ export const shared: Strings['shared'] = {
     refused: 'El navegador tiene orden de no decir dónde está usted. Permítalo en sus ajustes para esta página.',
     unknown: 'El navegador no sabe ahora dónde está usted.',
   },
+  degrees: {
+    north: (degrees) => `${degrees} N`,
+    south: (degrees) => `${degrees} S`,
+    east: (degrees) => `${degrees} E`,
+    west: (degrees) => `${degrees} O`,
+  },
   zoomIn: 'Ampliar',
   zoomOut: 'Reducir',
   takeAway: (name) => `Quitar ${name}`,

@@ -67,6 +67,12 @@ export const shared: Strings['shared'] = {
       'Le navigateur a pour consigne de ne pas dire où vous êtes. Autorisez-le dans ses réglages pour cette page.',
     unknown: 'Le navigateur ne sait pas où vous êtes pour l’instant.',
   },
+  degrees: {
+    north: (degrees) => `${degrees} N`,
+    south: (degrees) => `${degrees} S`,
+    east: (degrees) => `${degrees} E`,
+    west: (degrees) => `${degrees} O`,
+  },
   zoomIn: 'Agrandir',
   zoomOut: 'Réduire',
   takeAway: (name) => `Retirer ${name}`,

@@ -66,6 +66,12 @@ export const shared: Strings['shared'] = {
     refused: 'O navegador tem ordem para não dizer onde está. Permita-o nas definições dele para esta página.',
     unknown: 'O navegador não sabe neste momento onde está.',
   },
+  degrees: {
+    north: (degrees) => `${degrees} N`,
+    south: (degrees) => `${degrees} S`,
+    east: (degrees) => `${degrees} E`,
+    west: (degrees) => `${degrees} O`,
+  },
   zoomIn: 'Ampliar',
   zoomOut: 'Reduzir',
   takeAway: (name) => `Retirar ${name}`,

@@ -66,6 +66,12 @@ export const shared: Strings['shared'] = {
     refused: 'Kivinjari kimeagizwa kisiseme mahali ulipo. Kiruhusu katika mipangilio yake kwa ukurasa huu.',
     unknown: 'Kivinjari hakijui mahali ulipo kwa sasa.',
   },
+  degrees: {
+    north: (degrees) => `${degrees} Kask`,
+    south: (degrees) => `${degrees} Kus`,
+    east: (degrees) => `${degrees} Mash`,
+    west: (degrees) => `${degrees} Magh`,
+  },
   zoomIn: 'Kuza',
   zoomOut: 'Punguza',
   takeAway: (name) => `Ondoa ${name}`,
