@@ -22,7 +22,5 @@ export function UserInput({ value, onChange, except = [], ...input }: UserInputP
     placeholderData: keepPreviousData,
   });
   const names = data.map(({ username }) => username).filter((name) => !['guest', ...except].includes(name));
-  // What is typed whole needs no list, which would lie over the button below.
-  const offered = names.length === 1 && names[0] === value ? [] : names;
-  return <Autocomplete {...input} value={value} onChange={onChange} data={offered} autoComplete="off" />;
+  return <Autocomplete {...input} value={value} onChange={onChange} data={names} autoComplete="off" />;
 }

@@ -71,6 +71,8 @@ export function AssignDialog({ title, acts, isOpen, onClose }: AlarmDialogProps)
             label={shared.name}
             description={now.assignMeans}
             data-autofocus
+            // Above, so that it does not lie over the button.
+            comboboxProps={{ position: 'top' }}
             {...field}
             onChange={(username) => form.set('username', username)}
           />

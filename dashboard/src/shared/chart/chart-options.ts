@@ -178,19 +178,33 @@ function linesOf(one: ChartSeries, place: number, { tokens, tag }: ChartParts): 
   return [line, { ...edge, label: 'max' }, { ...edge, label: 'min' }];
 }
 
-/** Where points are too dense to be marked, those alone between two gaps are, which no line shows. */
+/**
+ * Where points are too dense to be marked, those between two gaps that no line shows are: alone, or so close together that
+ * a line through them is a dot, as the first values of a sensor are on an axis of a day.
+ */
 function alone(plot: uPlot, series: number, isShown: boolean): number[] | null {
-  const values = plot.data[series] ?? [];
   const found: number[] = [];
-  let [beforeLast, last, lastIndex]: [unknown, unknown, number] = [null, null, -1];
-  // A time that only other lines have is passed over.
-  for (const [index, value] of values.entries()) {
+  let [first, last] = [-1, -1];
+  const end = () => {
+    if (first >= 0 && widthOf(plot, first, last) < lineWidthMin) found.push(last);
+    first = -1;
+  };
+  for (const [index, value] of (plot.data[series] ?? []).entries()) {
+    // A time that only other lines have is passed over.
     if (value === undefined) continue;
-    if (last !== null && beforeLast === null && value === null) found.push(lastIndex);
-    [beforeLast, last, lastIndex] = [last, value, index];
+    if (value === null) end();
+    else [first, last] = [first < 0 ? index : first, index];
   }
-  if (last !== null && beforeLast === null && lastIndex >= 0) found.push(lastIndex);
+  end();
   return isShown || found.length === 0 ? null : found;
+}
+
+/** Pixels from which a line is seen. */
+const lineWidthMin = 2;
+
+function widthOf(plot: uPlot, first: number, last: number): number {
+  const at = (index: number) => plot.valToPos(plot.data[0][index] ?? 0, 'x');
+  return first === last ? 0 : at(last) - at(first);
 }
 
 function bandsOf(series: readonly ChartSeries[], tokens: ColorTokens): uPlot.Band[] {

@@ -32,7 +32,9 @@ function ageInWords(ageMs: number, tag: string, strings: FirstStrings): string {
   const size = Math.abs(ageMs);
   if (size < 10_000) return strings.shared.now;
   const { unit, ms } = steps.find((step) => size < step.ms * step.until) ?? steps[5];
-  const format = new Intl.RelativeTimeFormat(tag, { style: 'short', numeric: 'always' });
+  // Short months are minutes to the eye in French and Spanish, and of the future in Arabic.
+  const style = unit === 'month' || unit === 'year' ? 'long' : 'short';
+  const format = new Intl.RelativeTimeFormat(tag, { style, numeric: 'always' });
   return format.format(Math.trunc(-ageMs / ms), unit).replaceAll('.', '');
 }
 
