@@ -179,11 +179,15 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
       await client.endAsync();
     };
     /** So many messages wait for sessions. */
+    let found: unknown[] = [];
     const untilKept = (count: number) =>
-      until(async () => {
-        const [row] = await (await sharedServer()).query(url, 'SELECT count(*) AS n FROM mqtt_queue');
-        return Number(row?.['n']) === count;
-      });
+      until(
+        async () => {
+          found = await (await sharedServer()).query(url, 'SELECT * FROM mqtt_queue');
+          return found.length === count;
+        },
+        { otherwise: () => JSON.stringify(found) },
+      );
     const { client: first } = await open(one);
     await first.subscribeAsync(topic, { qos: 1 });
     await first.endAsync();
@@ -201,14 +205,16 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
     const { client: third, heard: back } = await open(one);
     await until(() => !second.connected);
     await say(two, 4);
-    await until(() => back.length === 1);
+    // What it had not acknowledged before comes again.
+    await until(() => back.some((text) => JSON.parse(text).value === 4));
     await third.endAsync();
     await say(two, 5);
     await untilKept(1);
     await one.stop('SIGKILL');
     const { client: last, heard: rest } = await open(two);
-    await until(() => rest.length === 1);
-    assert.deepEqual([...back, ...rest].map((text) => JSON.parse(text).value), [4, 5]); // biome-ignore format: short
+    await until(() => rest.length >= 1);
+    const values = [...back, ...rest].map((text) => JSON.parse(text).value);
+    assert.deepEqual(values.filter((value) => value > 3), [4, 5]); // biome-ignore format: short
     await last.endAsync();
     one = await startDundun(options);
   });

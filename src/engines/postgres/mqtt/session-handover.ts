@@ -1,7 +1,12 @@
 // Sessions that pass from one node to another: one that its server has let go, because its client connects elsewhere, and those whose
 // server is not there any more. A session keeps its key; its queue is numbered anew, behind what its new node has numbered.
 import { limits } from '../../../config/limits.ts';
-import { parseOptions, type SessionHandover, type TakenSession } from '../../shared/mqtt/mqtt-tables.ts';
+import {
+  type OwnerlessSession,
+  parseOptions,
+  type SessionHandover,
+  type TakenSession,
+} from '../../shared/mqtt/mqtt-tables.ts';
 import { messageCostSql } from '../../shared/mqtt/mqtt-usage.ts';
 import { storageRefusal } from '../../shared/write-failure.ts';
 import { writeRefusalOf } from '../database/database-error.ts';
@@ -31,9 +36,9 @@ export class PostgresSessionHandover implements SessionHandover {
     this.#caughtUp = parts.caughtUp;
   }
 
-  async ownerless(): Promise<readonly string[]> {
-    const rows = await this.#database.query<{ id: string }>(ownerlessSql, [this.#own().node]);
-    return rows.map(({ id }) => id);
+  async ownerless(): Promise<readonly OwnerlessSession[]> {
+    const rows = await this.#database.query<{ id: string; isLetGo: number }>(ownerlessSql, [this.#own().node]);
+    return rows.map(({ id, isLetGo }) => ({ clientId: id, isLetGo: isLetGo === 1 }));
   }
 
   async letGo(clientId: string): Promise<void> {
@@ -148,7 +153,7 @@ const foundSql = 'SELECT key, node FROM mqtt_session WHERE client_id = $1';
 
 const isServed = 'EXISTS (SELECT 1 FROM node WHERE node.id = mqtt_node.holder)';
 
-const ownerlessSql = `SELECT client_id AS id FROM mqtt_session WHERE node <> $1 AND NOT EXISTS (
+const ownerlessSql = `SELECT client_id AS id, CAST(node = ${nobody} AS integer) AS "isLetGo" FROM mqtt_session WHERE node <> $1 AND NOT EXISTS (
     SELECT 1 FROM mqtt_node WHERE mqtt_node.node = mqtt_session.node AND ${isServed})
   ORDER BY key LIMIT ${limits.sessionsTakenAtOnce}`;
 

@@ -201,10 +201,17 @@ export interface TakenSession {
   readonly incoming: readonly { readonly packetId: number; readonly bytes: number }[];
 }
 
+/** A session that no server serves. */
+export interface OwnerlessSession {
+  readonly clientId: string;
+  /** Its server has let it go, for one to which its client connects, which is about to take it. */
+  readonly isLetGo: boolean;
+}
+
 /** How sessions pass from one process to another. */
 export interface SessionHandover {
   /** Client ids of sessions that no process has, `limits.sessionsTakenAtOnce` at most. */
-  ownerless(): Promise<readonly string[]>;
+  ownerless(): Promise<readonly OwnerlessSession[]>;
   /** From now on the session is one of no process. Called when all changes of it are stored. */
   letGo(clientId: string): Promise<void>;
   /**

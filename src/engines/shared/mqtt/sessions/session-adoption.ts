@@ -10,6 +10,8 @@ export class SessionAdoption {
   readonly #log: Log | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  /** Let go when it was looked last; bounded by `sessionsTakenAtOnce`. Whom it was let go for has taken it before the next look, or is gone. */
+  #letGo: ReadonlySet<string> = new Set();
   #isClosed = false;
 
   constructor(parts: {
@@ -38,14 +40,16 @@ export class SessionAdoption {
   async #round(): Promise<void> {
     try {
       for (let isMore = true; isMore && !this.#isClosed; ) {
-        const clientIds = await this.#handover.ownerless();
-        for (const clientId of clientIds) {
+        const found = await this.#handover.ownerless();
+        const taken = found.filter(({ clientId, isLetGo }) => !isLetGo || this.#letGo.has(clientId));
+        for (const { clientId } of taken) {
           if (this.#isClosed) return;
           await this.#take(clientId);
         }
-        isMore = clientIds.length === limits.sessionsTakenAtOnce;
-        if (clientIds.length > 0)
-          this.#log?.info({ sessions: clientIds.length }, 'MQTT sessions of a server that is gone were taken over');
+        this.#letGo = new Set(found.filter((one) => !taken.includes(one)).map(({ clientId }) => clientId));
+        isMore = taken.length > 0 && found.length === limits.sessionsTakenAtOnce;
+        if (taken.length > 0)
+          this.#log?.info({ sessions: taken.length }, 'MQTT sessions of a server that is gone were taken over');
       }
     } catch (error) {
       this.#log?.debug({ err: error }, 'taking over MQTT sessions failed; it is tried again');
