@@ -142,7 +142,7 @@ export async function assertAccessible(page: Page): Promise<void> {
   await page.locator('h1').waitFor();
   // What fades in has less contrast on its way, which begins a frame after it is there.
   const fading =
-    '[...document.querySelectorAll("[role=dialog]")].filter((one) => getComputedStyle(one).opacity !== "1")';
+    '[...document.querySelectorAll("[role=dialog], .d-fade-in")].filter((one) => getComputedStyle(one).opacity !== "1")';
   await becomes(page, `${fading}.length === 0`);
   const endless = 'Number.POSITIVE_INFINITY';
   const ending = `document.getAnimations().filter((one) => one.effect.getComputedTiming().endTime !== ${endless})`;
