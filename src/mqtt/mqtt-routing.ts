@@ -85,7 +85,7 @@ export class MqttRouting {
   async relay(packet: RelayedPacket, publisher: Actor, receipt?: Receipt): Promise<void> {
     const gateway = this.access.gatewayKeyOf(packet.topic);
     // In the order in which those of all processes are stored, so that all have the same one retained.
-    const told = this.#parts.relays.relay(toClientMessage(packet, { gateway, user: publisher.key }));
+    const told = this.#parts.relays.relay(() => toClientMessage(packet, { gateway, user: publisher.key }));
     if (told !== undefined) await told;
     await this.delivery.relay(packet, { gateway, publisher, receipt });
   }

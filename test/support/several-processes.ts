@@ -147,9 +147,10 @@ export class SeveralProcesses {
         return appended;
       },
       onFollowed: async () => {},
-      relay: (message) => {
+      relay: (messageOf) => {
         const others = [...this.#listening].filter((other) => other !== own);
         if (others.length === 0) return undefined;
+        const message = messageOf();
         return Promise.all(others.map(async ({ commitLog: of }) => of?.onRelayed([structuredClone(message)]))).then();
       },
       onRelayed: async () => {},

@@ -101,10 +101,10 @@ export interface CommitLog {
   onFollowed: (pushes: readonly FollowedPush[]) => Promise<void>;
   /**
    * Tells other processes of a message between clients: resolves when it is stored for them, in one order with those of other
-   * processes. undefined: there is no other process.
+   * processes. undefined: there is no other process, and `messageOf` was not called.
    * @throws Refusal `storage`
    */
-  relay(message: ClientMessage): Promise<void> | undefined;
+  relay(messageOf: () => ClientMessage): Promise<void> | undefined;
   /** Called with messages that other processes relay; as `onFollowed`. */
   onRelayed: (messages: readonly ClientMessage[]) => Promise<void>;
   /** Resolves when all is followed that other processes had appended at the call. @throws Refusal `storage`, `busy` */

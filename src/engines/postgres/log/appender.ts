@@ -116,9 +116,9 @@ export class Appender {
   }
 
   /** undefined where no other server is there, nor was when those before it came. @throws Refusal `storage`, `busy` */
-  relay(message: ClientMessage): Promise<void> | undefined {
+  relay(messageOf: () => ClientMessage): Promise<void> | undefined {
     if (this.#others.isAlone() && this.#relaying === 0) return undefined;
-    return this.#relay(message);
+    return this.#relay(messageOf());
   }
 
   async #relay(message: ClientMessage): Promise<void> {

@@ -59,8 +59,8 @@ export class PostgresCommitLog implements CommitLog {
     return this.#parts.appender.append(batch, pushesOf);
   }
 
-  relay(message: ClientMessage): Promise<void> | undefined {
-    return this.#parts.appender.relay(message);
+  relay(messageOf: () => ClientMessage): Promise<void> | undefined {
+    return this.#parts.appender.relay(messageOf);
   }
 
   caughtUp(): Promise<void> {
