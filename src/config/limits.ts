@@ -1637,8 +1637,6 @@ export const limits = {
   // --- Chunks -------------------------------------------------------------------------------------------------
   /** Datapoints of one chunk; sealing makes far smaller ones. Beyond: encoding throws, decoding reports corruption. */
   chunkDatapointsMax: 65_536,
-  /** How often a chunk that does not read back as its datapoints is encoded before sealing fails. */
-  chunkWriteAttempts: 3,
   /** Datapoints of a chunk that sealing makes, unless more of them share one time. */
   chunkDatapointsWanted: 4096,
   /** Characters of its texts, about. */

@@ -126,7 +126,7 @@ export class HttpServer {
     guardDocs(app, { ...parts, ...parts.services, isGuarded: parts.options.guardsDocs, authentication });
     const addWrongMethods = watchMethods(app);
     await registerOpenApi(app, parts.options);
-    registerHealth(app, parts);
+    registerHealth(app, { ...parts, standing: parts.services.standing });
     registerHome(app, { hasDashboard: parts.dashboard.files !== undefined });
     registerDashboard(app, parts.dashboard);
     registerRootHeartbeats(app.withTypeProvider<TypeBoxTypeProvider>(), parts.services.gateways);

@@ -255,6 +255,12 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
     const stoppedMs = performance.now();
     const late = push(two, 'c', 2).catch(() => 0);
     const asked = show().catch(() => 0);
+    const ready = () =>
+      fetch(`${two.url}/health/ready`).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    const asksReady = ready();
     await until(() => /declared dead/.test(one.stderr), { msMax: 30_000 });
     assert.equal(await push(one, 'c', 3), 204);
     const hidden = await fetch(`${one.url}/api/v2/devices/p/visibility`, {
@@ -264,6 +270,8 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
     assert.equal(hidden.status, 204);
     await pause(Math.max(0, 8_000 - (performance.now() - stoppedMs)));
     two.child.kill('SIGCONT');
+    assert.notEqual(await ready(), 200);
+    assert.notEqual(await asksReady, 200);
     const { code } = await two.exit;
     assert.equal(code, 1);
     assert.match(two.stderr, /declared this one dead|taken this one for dead/);

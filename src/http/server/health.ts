@@ -2,7 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { Type } from 'typebox';
+import { Refusal } from '../../base/refusal.ts';
 import type { Permissions } from '../../domain/permissions/permission.ts';
+import type { Standing } from '../../domain/ports/coordination.ts';
 import { refusals } from './routes.ts';
 
 const StatusSchema = Type.Object(
@@ -17,6 +19,7 @@ export function registerHealth(
     readonly permissions: Permissions;
     /** Why no work is accepted; undefined while it is. */
     readonly unreadyBecause: () => string | undefined;
+    readonly standing: Standing;
     /** A condition that restricts the service without stopping it; undefined: none. */
     readonly restriction: () => string | undefined;
   },
@@ -45,8 +48,8 @@ export function registerHealth(
         response: { 200: StatusSchema, 503: StatusSchema },
       },
     },
-    (_request, reply) => {
-      const status = parts.unreadyBecause();
+    async (_request, reply) => {
+      const status = parts.unreadyBecause() ?? (await unsureBecause(parts.standing));
       if (status === undefined) return { status: parts.restriction() ?? 'ok' };
       return reply.code(503).header('retry-after', '5').send({ status });
     },
@@ -77,4 +80,15 @@ export function registerHealth(
       return reply.send(await parts.metrics.metrics());
     },
   );
+}
+
+/** Why this process cannot say what is stored: it may have been taken for dead while it was stopped, and ends in a moment. */
+async function unsureBecause(standing: Standing): Promise<string | undefined> {
+  try {
+    if (!standing.isSure) await standing.makeSure();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  }
 }

@@ -20,13 +20,13 @@ import { type Query, type ReadRow, readRows } from '../log/log-reader.ts';
 import { addFingerprints } from '../log/publish-fingerprints.ts';
 import { forgetAllRepeatedBodies } from '../log/receipts.ts';
 import type { PassOrder, PassResult } from '../log/store-protocol.ts';
-import { addChunks, type ChunkKey, readBytes, removeChunks, setAside } from './chunk-table.ts';
+import { addChunks, type ChunkKey, queryOf, readBytes, removeChunks, setAside } from './chunk-table.ts';
 import { type PlacesOfSensor, readPlaces } from './sealing-places.ts';
 
 /** Datapoints of the sensors that are planned at a time, about. */
 const unitDatapoints = 50_000;
-/** Times that a unit is planned before the pass fails: each time another change of one of its sensors came before. */
-const attemptsMax = 10;
+/** Times that a unit is planned while others may change its sensors, before they have to wait for it. */
+const attemptsBeside = 2;
 
 /** The sensors of a unit with their new datapoints. */
 type Fresh = ReadonlyMap<number, Columns>;
@@ -37,8 +37,18 @@ interface Unit {
   readonly damaged: readonly ChunkKey[];
 }
 
+/** A unit with the chunks that it was planned with. */
+interface Planned {
+  readonly unit: Unit;
+  readonly places: ReadonlyMap<number, PlacesOfSensor>;
+}
+
 /** Chunks of the unit were changed since it was planned. */
-class PlannedBefore extends Error {}
+class PlannedBefore extends Error {
+  constructor() {
+    super('Datapoints of these sensors were changed since their chunks were planned.');
+  }
+}
 
 export class SealingPass {
   readonly #database: PostgresDatabase;
@@ -122,23 +132,30 @@ export class SealingPass {
   /** With the last unit the pass ends. */
   async #seal(fresh: Fresh, log: LogOfPass, { isLast }: { readonly isLast: boolean }): Promise<void> {
     const latest = [...fresh.keys()].map((sensor) => log.latestOf(sensor));
-    for (let attempt = 1; ; attempt++) {
-      const places = await readPlaces(this.#query, fresh);
-      const unit = await this.#plan(fresh, places);
+    const end = isLast ? (connection: Connection) => this.#end(connection) : () => [];
+    for (let attempt = 1; attempt <= attemptsBeside; attempt++) {
+      const planned = await this.#plan(fresh, this.#query);
       try {
-        await this.#database.transaction(async (connection) => {
-          // All at once, without waiting for the answer to each.
-          const writes = this.#write(connection, { unit, latest, places });
-          await Promise.all([this.#begin(connection), writes, ...(isLast ? this.#end(connection) : [])]);
-        });
+        // All at once, without waiting for the answer to each.
+        await this.#database.transaction((connection) =>
+          Promise.all([this.#begin(connection), this.#write(connection, { ...planned, latest }), ...end(connection)]),
+        );
         return;
       } catch (error) {
-        if (!(error instanceof PlannedBefore) || attempt === attemptsMax) throw error;
+        if (!(error instanceof PlannedBefore)) throw error;
       }
     }
+    // A long removal changes a chunk every few milliseconds: it would always come before.
+    await this.#database.transaction(async (connection) => {
+      await connection.query(lockSql, [[...fresh.keys()]]);
+      const planned = await this.#plan(fresh, queryOf(connection));
+      await this.#begin(connection);
+      await Promise.all([this.#write(connection, { ...planned, latest }), ...end(connection)]);
+    });
   }
 
-  async #plan(fresh: Fresh, places: ReadonlyMap<number, PlacesOfSensor>): Promise<Unit> {
+  async #plan(fresh: Fresh, query: Query): Promise<Planned> {
+    const places = await readPlaces(query, fresh);
     const plans = new Map<number, readonly ChunkPlacement[]>();
     const replaced: ChunkKey[] = [];
     for (const [sensor, columns] of fresh) {
@@ -146,7 +163,7 @@ export class SealingPass {
       plans.set(sensor, placements);
       for (const { replaces } of placements) replaced.push(...replaces.map((span) => ({ ...span, sensor })));
     }
-    const bytes = await readBytes(this.#query, replaced);
+    const bytes = await readBytes(query, replaced);
     const damaged: ChunkKey[] = [];
     const chunks: SealedChunk[] = [];
     for (const [sensor, placements] of plans) {
@@ -165,20 +182,12 @@ export class SealingPass {
       }
       await new Promise(setImmediate);
     }
-    return { chunks, replaced, damaged };
+    return { unit: { chunks, replaced, damaged }, places };
   }
 
   async #write(
     connection: Connection,
-    {
-      unit,
-      latest,
-      places,
-    }: {
-      readonly unit: Unit;
-      readonly latest: readonly SealedLatest[];
-      readonly places: ReadonlyMap<number, PlacesOfSensor>;
-    },
+    { unit, latest, places }: Planned & { readonly latest: readonly SealedLatest[] },
   ): Promise<void> {
     if (latest.length === 0) return;
     const values = latest.map(({ value }) => toColumns(value));
@@ -235,6 +244,9 @@ function columnsOf(bytes: Uint8Array): Columns | undefined {
     throw error;
   }
 }
+
+/** In the order in which the unit puts them. */
+const lockSql = 'SELECT FROM series WHERE sensor = ANY(CAST($1 AS bigint[])) ORDER BY sensor FOR UPDATE';
 
 /** Only where the version is the one that was planned with. */
 const putLatestSql = `INSERT INTO series AS old (sensor, version, pass, at, position, stamped, received, number, text)

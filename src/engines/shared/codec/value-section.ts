@@ -9,7 +9,7 @@ import { scratch } from './bytes/scratch.ts';
 import { readIndexes, writeIndexes } from './indexes.ts';
 import { decimalsMax, scaleToIntegers, scaleToValues } from './integers/decimals.ts';
 import { type ArrayAllocator, allocateNew, readSeries } from './integers/series-decoder.ts';
-import { planSeries } from './integers/series-encoder.ts';
+import { areDoublesWanted, planSeries } from './integers/series-encoder.ts';
 import { readTexts, writeTexts } from './text-section.ts';
 
 /** In place of the number of decimals: the values are doubles. */
@@ -24,7 +24,7 @@ type Values = Pick<Columns, 'values' | 'texts'>;
 /** Writes the values of all datapoints of a chunk; NaN stands for a text. */
 export function writeValues(out: ByteWriter, { values, texts }: Values): void {
   const textFlag = texts === undefined || texts.size === 0 ? 0 : hasTexts;
-  const scaled = scaleToIntegers(values);
+  const scaled = areDoublesWanted() ? undefined : scaleToIntegers(values);
   if (scaled === undefined) {
     out.byte(asDoubles | textFlag);
     writeHalves(out, values);

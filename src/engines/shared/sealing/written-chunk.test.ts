@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { encodeChunk } from '../codec/chunk-codec.ts';
+import { encodeChunk, encodeInDoubles } from '../codec/chunk-codec.ts';
 import { columnsOf, samples } from '../codec/columns.suite.ts';
 import { differenceOf, writeChunk } from './written-chunk.ts';
 
@@ -34,11 +34,23 @@ suite('a written chunk', () => {
     for (const wrong of [encodeChunk(other), whole.slice(0, -1)]) {
       let attempts = 0;
       const once = () => (attempts++ === 0 ? wrong : whole);
-      assert.deepEqual(writeChunk(columns, once).bytes, whole);
+      assert.deepEqual(writeChunk(columns, [once, once]).bytes, whole);
       assert.equal(attempts, 2);
-      assert.throws(() => writeChunk(columns, () => wrong), /^Error: A chunk of 3 datapoints reads back with another /);
+      assert.throws(
+        () => writeChunk(columns, [() => wrong]),
+        /^Error: A chunk of 3 datapoints reads back with another /,
+      );
     }
   });
+
+  for (const [name, datapoints] of Object.entries(samples)) {
+    test(`of ${name} is written as doubles where the shorter form does not read back`, () => {
+      const columns = columnsOf(datapoints);
+      const chunk = writeChunk(columns, [() => new Uint8Array(9), encodeInDoubles]);
+      assert.equal(differenceOf(chunk, columns), undefined);
+      assert.notDeepEqual(chunk.bytes, encodeChunk(columns));
+    });
+  }
 
   test('takes a time of minus zero for one of zero', () => {
     const columns = columnsOf([-1, -0].map((at) => ({ at, late: 0, value: 1 })));

@@ -55,12 +55,29 @@ const frameBits = 24;
 /** An order whose packed bits are this many times the best one's is not tried with zstd. */
 const hopeless = 1.5;
 
+let isInDoubles = false;
+
+/** Whether all is to be written as doubles. */
+export function areDoublesWanted(): boolean {
+  return isInDoubles;
+}
+
+/** Runs `encode`, in which all series are written as doubles. */
+export function inDoubles<Result>(encode: () => Result): Result {
+  isInDoubles = true;
+  try {
+    return encode();
+  } finally {
+    isInDoubles = false;
+  }
+}
+
 /**
  * @param orders one or two worth trying, the more likely first
  * @returns a plan that is valid until the next chunk begins
  */
 export function planSeries(column: Float64Array, orders: readonly [Order, Order?]): SeriesPlan {
-  if (!canTakeDifferences(column)) return planDoubles(column);
+  if (isInDoubles || !canTakeDifferences(column)) return planDoubles(column);
   const first = takeDifferences(column, column.length < orders[0] ? 0 : orders[0]);
   const order = orders[1];
   // Constant differences take next to no bytes; only constant values take fewer.
