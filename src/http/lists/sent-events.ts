@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../config/limits.ts';
-import { encodeEvents, eventTexts } from '../server/event-streams.ts';
+import { encodeEvents, eventTexts } from './event-streams.ts';
 import { unlessStalled } from './row-streams.ts';
 
 interface OpenStream<E> {

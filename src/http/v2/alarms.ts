@@ -7,6 +7,7 @@ import type { Alarm } from '../../domain/alarms/alarm.ts';
 import type { AlarmCursor, AlarmFilter } from '../../domain/alarms/alarm-store.ts';
 import type { AlarmEvent } from '../../domain/alarms/alarm-stream.ts';
 import type { AlarmPage } from '../../domain/alarms/alarms.ts';
+import { setEventHeaders } from '../lists/event-streams.ts';
 import { arrayText, sendJsonText } from '../lists/json-array.ts';
 import { setPage } from '../lists/paging.ts';
 import { nothing } from '../lists/row-streams.ts';
@@ -22,7 +23,6 @@ import {
 import { DeviceIdSchema, DeviceParams } from '../schemas/device-schemas.ts';
 import { GatewayIdSchema } from '../schemas/gateway-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
-import { setEventHeaders } from '../server/event-streams.ts';
 import { answerDone } from '../server/preference.ts';
 import { overload, pageOf, recordPage, refusals, type TypedApp, tooManyStreams, writes } from '../server/routes.ts';
 import type { Services } from '../services.ts';

@@ -12,9 +12,9 @@ import {
 } from '../../schemas/records.ts';
 import type { Services } from '../../services.ts';
 import { toAlarmRecord } from '../alarms.ts';
-import { toReceivedRecord } from '../datapoints/received.ts';
 import { toNotificationRecord } from '../notifications.ts';
 import { toDeviceShare, toRecordShare } from '../permissions.ts';
+import { toReceivedRecord } from '../received.ts';
 import { toKeyRecord } from './keys.ts';
 import { toQuotaRecord } from './quotas.ts';
 import { toSessionRecord } from './sign-ins.ts';

@@ -5,12 +5,12 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { limits } from '../../../config/limits.ts';
 import type { LiveEvent, ResumePoint } from '../../../domain/live/live-event.ts';
+import { setEventHeaders } from '../../lists/event-streams.ts';
 import { nothing } from '../../lists/row-streams.ts';
 import { sendEvents } from '../../lists/sent-events.ts';
 import { DeviceParams } from '../../schemas/device-schemas.ts';
 import { toDatapointRecord } from '../../schemas/records.ts';
 import { boundedText } from '../../schemas/text-bounds.ts';
-import { setEventHeaders } from '../../server/event-streams.ts';
 import { overload, refusals, type TypedApp, tooManyStreams } from '../../server/routes.ts';
 import type { Services } from '../../services.ts';
 

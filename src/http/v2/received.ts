@@ -1,14 +1,14 @@
 // Devices handed over to the caller (contract 3), which can be given back, or shared again, as they were.
-import { formatTimestamp } from '../../../base/time/timestamp.ts';
-import { limits } from '../../../config/limits.ts';
-import type { Handover } from '../../../domain/devices/handover-store.ts';
-import { grantNamesOfScopes } from '../../../domain/scopes.ts';
-import { pageFrom } from '../../lists/paging.ts';
-import { DeviceParams } from '../../schemas/device-schemas.ts';
-import { KeepBody, ReceivedSchema } from '../../schemas/permission-schemas.ts';
-import { answerDone } from '../../server/preference.ts';
-import { AllOrPage, conflict, pageOf, refusals, type TypedApp, writes } from '../../server/routes.ts';
-import type { Services } from '../../services.ts';
+import { formatTimestamp } from '../../base/time/timestamp.ts';
+import { limits } from '../../config/limits.ts';
+import type { Handover } from '../../domain/devices/handover-store.ts';
+import { grantNamesOfScopes } from '../../domain/scopes.ts';
+import { pageFrom } from '../lists/paging.ts';
+import { DeviceParams } from '../schemas/device-schemas.ts';
+import { KeepBody, ReceivedSchema } from '../schemas/permission-schemas.ts';
+import { answerDone } from '../server/preference.ts';
+import { AllOrPage, conflict, pageOf, refusals, type TypedApp, writes } from '../server/routes.ts';
+import type { Services } from '../services.ts';
 
 const tags = ['Sharing'];
 

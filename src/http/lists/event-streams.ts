@@ -9,8 +9,8 @@ import { crc32, deflateRawSync, constants as zlib } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../../config/limits.ts';
 import { loopTurns } from '../../domain/callers/loop-turns.ts';
-import { encodingOf } from './accepted-encoding.ts';
-import { addVary } from './compression.ts';
+import { encodingOf } from '../server/accepted-encoding.ts';
+import { addVary } from '../server/compression.ts';
 
 export function setEventHeaders(reply: FastifyReply): void {
   reply
