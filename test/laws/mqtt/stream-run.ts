@@ -166,7 +166,11 @@ export class StreamRun {
       await this.#connect({ kind: 'connect', who, isClean: true, expiryS: 1_000, will: undefined });
     // In one write, how a SUBSCRIBE sees what is retained, published or subscribed to beside it is left to the server.
     const isChange = ({ kind }: PacketOfBurst) => kind === 'subscribe' || kind === 'unsubscribe';
-    for (const change of packets.filter(isChange)) await this.#write(client, [change], cuts);
+    for (const change of packets.filter(isChange)) {
+      await this.#write(client, [change], cuts);
+      // Nor have retained messages, which follow SUBACK, an order with what is published then.
+      await this.#server.running.idle();
+    }
     const isRetained = (one: PacketOfBurst) => one.kind === 'publish' && one.isRetained;
     const others = packets.filter((one) => !isChange(one) && !isRetained(one));
     await this.#write(client, others, cuts);
