@@ -32,7 +32,10 @@ import { MqttExpiry } from './sessions/mqtt-expiry.ts';
 import { MqttIncoming } from './sessions/mqtt-incoming.ts';
 import { MqttOutgoing } from './sessions/mqtt-outgoing.ts';
 import { SessionAdoption } from './sessions/session-adoption.ts';
+import { SessionIndex } from './sessions/session-index.ts';
+import { SessionTransfer } from './sessions/session-transfer.ts';
 import { type SessionRules, StoredSessions } from './sessions/stored-sessions.ts';
+import { SubscriptionWrites } from './sessions/subscription-writes.ts';
 
 export interface MqttPersistenceOptions {
   readonly tables: MqttTables;
@@ -55,12 +58,15 @@ export class MqttPersistence implements MqttSessions {
   readonly #tables: MqttTables;
   readonly #writes: MqttWrites;
   readonly #usage: MqttUsage;
+  readonly #index: SessionIndex;
   readonly #sessions: StoredSessions;
+  readonly #subscriptionWrites: SubscriptionWrites;
   readonly #outgoing: MqttOutgoing;
   readonly #incoming: MqttIncoming;
   readonly #wills: MqttWills;
   readonly #retained: MqttRetained;
   readonly #expiry: MqttExpiry;
+  readonly #transfer: SessionTransfer;
   readonly #adoption: SessionAdoption | undefined;
   readonly #clocks: AgeClocks;
   readonly #log: Log | undefined;
@@ -76,19 +82,24 @@ export class MqttPersistence implements MqttSessions {
     this.#expiryMsOf = expiryMsOf;
     this.#writes = new MqttWrites(tables);
     this.#usage = new MqttUsage(quotas);
-    this.#sessions = new StoredSessions(this.#writes, { matchesForm, mayReceive, isInUse, expiryMsOf }, this.#usage);
+    const rules = { matchesForm, mayReceive, isInUse, expiryMsOf };
+    this.#index = new SessionIndex(rules, this.#usage);
+    const shared = { writes: this.#writes, reads: tables.reads, usage: this.#usage, index: this.#index };
+    this.#sessions = new StoredSessions({ ...shared, rules });
     this.#usage.onChange = () => {
       this.#usageTimer = setTimeout(() => void this.#writeUsage(), limits.mqttUsageLagMsMax).unref();
     };
-    const shared = { writes: this.#writes, reads: tables.reads, usage: this.#usage };
     const parts = { ...shared, sessions: this.#sessions, matchesForm };
+    this.#subscriptionWrites = new SubscriptionWrites(parts);
     this.#outgoing = new MqttOutgoing(parts);
     this.#incoming = new MqttIncoming(parts);
     this.#wills = new MqttWills(parts);
     this.#retained = new MqttRetained(parts);
     this.#expiry = new MqttExpiry({ sessions: this.#sessions, clock: clocks, log });
+    this.#transfer = new SessionTransfer({ ...parts, tables, outgoing: this.#outgoing });
     const { handover } = tables;
-    this.#adoption = handover && new SessionAdoption({ handover, take: (clientId) => this.takeSession(clientId), log });
+    this.#adoption =
+      handover && new SessionAdoption({ handover, take: (clientId) => this.#transfer.take(clientId), log });
   }
 
   /** Number of messages not kept because a session or the retained messages were full. */
@@ -97,12 +108,12 @@ export class MqttPersistence implements MqttSessions {
   }
 
   get sessionCount(): number {
-    return this.#sessions.size;
+    return this.#index.size;
   }
 
   /** Filters of stored sessions with QoS above 0. */
   get storedFilters(): number {
-    return this.#sessions.subscriptions.count().subsCount;
+    return this.#index.subscriptions.count().subsCount;
   }
 
   get retainedCount(): number {
@@ -111,7 +122,7 @@ export class MqttPersistence implements MqttSessions {
 
   figures(): StoredFigures {
     const { sessionCount, retainedCount, dropped } = this;
-    return { sessionCount, filterCount: this.#sessions.subscriptions.filterCount, retainedCount, dropped };
+    return { sessionCount, filterCount: this.#index.subscriptions.filterCount, retainedCount, dropped };
   }
 
   /** Resolves when no session is due to expire and no write is pending. */
@@ -125,7 +136,7 @@ export class MqttPersistence implements MqttSessions {
 
   /** Users with stored sessions, each once. */
   sessionUsers(): Iterable<UserKey> {
-    return this.#sessions.users();
+    return this.#index.users();
   }
 
   /** Client ids of a user's stored sessions, or of all. */
@@ -143,7 +154,7 @@ export class MqttPersistence implements MqttSessions {
    * expired.
    */
   sessionOwner(clientId: string): UserKey | undefined {
-    const session = this.#sessions.find(clientId);
+    const session = this.#index.find(clientId);
     return session === undefined || this.#sessions.isExpired(session, this.#clocks.forAge.now())
       ? undefined
       : session.user;
@@ -151,7 +162,7 @@ export class MqttPersistence implements MqttSessions {
 
   /** Like `sessionOwner`, but removes an expired session before it resolves. */
   async findSessionOwner(clientId: string): Promise<UserKey | undefined> {
-    const session = this.#sessions.find(clientId);
+    const session = this.#index.find(clientId);
     if (session === undefined) return undefined;
     if (!this.#sessions.isExpired(session, this.#clocks.forAge.now())) return session.user;
     await this.#sessions.end(clientId);
@@ -178,27 +189,12 @@ export class MqttPersistence implements MqttSessions {
     return this.#sessions.end(clientId);
   }
 
-  async letGoSession(clientId: string): Promise<void> {
-    const { handover } = this.#tables;
-    if (handover !== undefined) await this.#sessions.letGo(clientId, handover);
+  letGoSession(clientId: string): Promise<void> {
+    return this.#transfer.letGo(clientId);
   }
 
-  async takeSession(clientId: string): Promise<void> {
-    const { handover } = this.#tables;
-    if (handover === undefined) return;
-    await this.#sessions.take(clientId, async () => {
-      let last = 0;
-      const taken = await handover.take(clientId, (count) => {
-        const before = this.#outgoing.reserve(count);
-        last = before + count;
-        return before;
-      });
-      if (taken === undefined) return undefined;
-      // Messages with smaller numbers may be on their way to the disk.
-      await this.#writes.finish([]);
-      this.#outgoing.committed(last);
-      return taken;
-    });
+  takeSession(clientId: string): Promise<void> {
+    return this.#transfer.take(clientId);
   }
 
   /** Removes all sessions and wills of a user, and retained messages on topics that belong to the user alone. */
@@ -240,7 +236,7 @@ export class MqttPersistence implements MqttSessions {
 
   /** Whether the stored session may have one more filter; otherwise the answer is SUBACK 128. */
   hasCapacityForFilter(clientId: string, filter: string): boolean {
-    return this.#sessions.hasCapacityFor(clientId, filter);
+    return this.#subscriptionWrites.hasCapacityFor(clientId, filter);
   }
 
   // --- What connections and their packets ask for -------------------------------------------------------------
@@ -258,8 +254,8 @@ export class MqttPersistence implements MqttSessions {
         return take && this.#outgoing.handOver(session, take);
       };
     }
-    if (onSessionLetGo !== undefined) this.#sessions.onLetGo = onSessionLetGo;
-    if (onSessionTaken !== undefined) this.#sessions.onTaken = onSessionTaken;
+    if (onSessionLetGo !== undefined) this.#transfer.onLetGo = onSessionLetGo;
+    if (onSessionTaken !== undefined) this.#transfer.onTaken = onSessionTaken;
     const loaded = await this.#sessions.load(
       this.#tables,
       broker.connectionOf ?? (() => undefined),
@@ -308,37 +304,37 @@ export class MqttPersistence implements MqttSessions {
   }
 
   addSubscriptions(client: PacketClient, subscriptions: readonly Subscription[]): Promise<void> {
-    return this.#sessions.subscribe(client, subscriptions);
+    return this.#subscriptionWrites.subscribe(client, subscriptions);
   }
 
   removeSubscriptions(client: PacketClient, filters: readonly string[]): Promise<void> {
-    return this.#sessions.unsubscribe(client, filters);
+    return this.#subscriptionWrites.unsubscribe(client, filters);
   }
 
   async subscriptionsByClient(client: PacketClient): Promise<Subscription[]> {
-    return this.#sessions.listOf(client.id);
+    return this.#index.subscriptionsOf(client.id);
   }
 
   async subscriptionsByTopic(topic: string): Promise<TopicSubscription[]> {
-    return this.#sessions.subscriptions.match(topic);
+    return this.#index.subscriptions.match(topic);
   }
 
   /** Whether any stored session is to get this message. */
   hasSubscribers(message: RoutedMessage): boolean {
-    return this.#sessions.subscriptions.hasSubscribers(message);
+    return this.#index.subscriptions.hasSubscribers(message);
   }
 
   takes(clientId: string, message: RoutedMessage): boolean {
-    return this.#sessions.subscriptions.takes(clientId, message);
+    return this.#index.subscriptions.takes(clientId, message);
   }
 
   /** Keeps a message for all stored sessions that are to get it. */
   enqueueForSubscribers(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
-    return this.#outgoing.enqueueFor(this.#sessions.subscriptions.takersOf(packet), packet, 'routed', joined);
+    return this.#outgoing.enqueueFor(this.#index.subscriptions.takersOf(packet), packet, 'routed', joined);
   }
 
   async countOffline(): Promise<{ readonly subsCount: number; readonly clientsCount: number }> {
-    return this.#sessions.subscriptions.count();
+    return this.#index.subscriptions.count();
   }
 
   /** A client connects that begins anew: the earlier session is removed completely. */
@@ -347,7 +343,7 @@ export class MqttPersistence implements MqttSessions {
   }
 
   getClientList(filter: string): Readable {
-    return Readable.from(this.#sessions.clientsOf(filter));
+    return Readable.from(this.#index.clientsOf(filter));
   }
 
   outgoingEnqueue(recipient: QueueRecipient, packet: StoredPacket): Promise<void> {
