@@ -1,10 +1,7 @@
-// Implements the port of stored sessions on the tables of an engine, across restarts and crashes: sessions, queued messages, QoS 2 handshakes, wills and retained messages. Beside it, the ownership of sessions. A
-// promise resolves when its change is on disk (I1); the exception is the packet id of a QoS 1 delivery.
+// Implements the port of stored sessions (domain/ports/mqtt-sessions.ts) on the tables of an engine, across restarts and crashes:
+// sessions with their owners, queued messages, QoS 2 handshakes, wills and retained messages; each is asked of its part
+// (mqtt-stores.ts). A promise resolves when its change is on disk (I1); the exception is the packet id of a QoS 1 delivery.
 import { Readable } from 'node:stream';
-import type { Log } from '../../../base/log.ts';
-import { systemClock } from '../../../base/time/clock.ts';
-import { type AgeClocks, trusted } from '../../../base/time/clock-watch.ts';
-import { limits } from '../../../config/limits.ts';
 import type {
   BrokerIdentity,
   IncomingIds,
@@ -23,40 +20,19 @@ import type {
   WillKey,
 } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import { MqttRetained } from './mqtt-retained.ts';
-import type { MqttTables } from './mqtt-tables.ts';
-import { type MqttQuotas, MqttUsage } from './mqtt-usage.ts';
-import { MqttWills } from './mqtt-wills.ts';
-import { MqttWrites } from './mqtt-writes.ts';
-import { MqttExpiry } from './sessions/mqtt-expiry.ts';
-import { MqttIncoming } from './sessions/mqtt-incoming.ts';
-import { MqttOutgoing } from './sessions/mqtt-outgoing.ts';
-import { SessionAdoption } from './sessions/session-adoption.ts';
-import { SessionIndex } from './sessions/session-index.ts';
-import { SessionTransfer } from './sessions/session-transfer.ts';
-import { type SessionRules, StoredSessions } from './sessions/stored-sessions.ts';
-import { SubscriptionWrites } from './sessions/subscription-writes.ts';
-
-export interface MqttPersistenceOptions {
-  readonly tables: MqttTables;
-  /** Whether a filter matches topics of this form, with or without the leading slash. */
-  readonly matchesForm: SessionRules['matchesForm'];
-  /** Whether a message is kept for sessions of this user; without it, always. */
-  readonly mayReceive?: SessionRules['mayReceive'];
-  /** Whether a client is connected under this id; without it, never. */
-  readonly isInUse?: SessionRules['isInUse'];
-  /** How long a session of this user is kept after its client went away; without it, for ever. */
-  readonly expiryMsOf?: SessionRules['expiryMsOf'];
-  /** How much each user may store; without it, as much as the limits allow. */
-  readonly quotas?: MqttQuotas;
-  /** By which sessions are too old; without it, by the clock of the machine. */
-  readonly clocks?: AgeClocks;
-  readonly log?: Log;
-}
+import type { MqttRetained } from './mqtt-retained.ts';
+import { MqttStores, type MqttStoresOptions } from './mqtt-stores.ts';
+import type { MqttUsage } from './mqtt-usage.ts';
+import type { MqttWills } from './mqtt-wills.ts';
+import type { MqttIncoming } from './sessions/mqtt-incoming.ts';
+import type { MqttOutgoing } from './sessions/mqtt-outgoing.ts';
+import type { SessionIndex } from './sessions/session-index.ts';
+import type { SessionTransfer } from './sessions/session-transfer.ts';
+import type { StoredSessions } from './sessions/stored-sessions.ts';
+import type { SubscriptionWrites } from './sessions/subscription-writes.ts';
 
 export class MqttPersistence implements MqttSessions {
-  readonly #tables: MqttTables;
-  readonly #writes: MqttWrites;
+  readonly #stores: MqttStores;
   readonly #usage: MqttUsage;
   readonly #index: SessionIndex;
   readonly #sessions: StoredSessions;
@@ -65,41 +41,20 @@ export class MqttPersistence implements MqttSessions {
   readonly #incoming: MqttIncoming;
   readonly #wills: MqttWills;
   readonly #retained: MqttRetained;
-  readonly #expiry: MqttExpiry;
   readonly #transfer: SessionTransfer;
-  readonly #adoption: SessionAdoption | undefined;
-  readonly #clocks: AgeClocks;
-  readonly #log: Log | undefined;
-  readonly #expiryMsOf: SessionRules['expiryMsOf'];
-  #usageTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: MqttPersistenceOptions) {
-    const { tables, matchesForm, quotas = unlimited, clocks = trusted(systemClock), log } = options;
-    const { mayReceive = () => true, isInUse = () => false, expiryMsOf = () => undefined } = options;
-    this.#tables = tables;
-    this.#clocks = clocks;
-    this.#log = log;
-    this.#expiryMsOf = expiryMsOf;
-    this.#writes = new MqttWrites(tables);
-    this.#usage = new MqttUsage(quotas);
-    const rules = { matchesForm, mayReceive, isInUse, expiryMsOf };
-    this.#index = new SessionIndex(rules, this.#usage);
-    const shared = { writes: this.#writes, reads: tables.reads, usage: this.#usage, index: this.#index };
-    this.#sessions = new StoredSessions({ ...shared, rules });
-    this.#usage.onChange = () => {
-      this.#usageTimer = setTimeout(() => void this.#writeUsage(), limits.mqttUsageLagMsMax).unref();
-    };
-    const parts = { ...shared, sessions: this.#sessions, matchesForm };
-    this.#subscriptionWrites = new SubscriptionWrites(parts);
-    this.#outgoing = new MqttOutgoing(parts);
-    this.#incoming = new MqttIncoming(parts);
-    this.#wills = new MqttWills(parts);
-    this.#retained = new MqttRetained(parts);
-    this.#expiry = new MqttExpiry({ sessions: this.#sessions, clock: clocks, log });
-    this.#transfer = new SessionTransfer({ ...parts, tables, outgoing: this.#outgoing });
-    const { handover } = tables;
-    this.#adoption =
-      handover && new SessionAdoption({ handover, take: (clientId) => this.#transfer.take(clientId), log });
+  constructor(options: MqttStoresOptions) {
+    const stores = new MqttStores(options);
+    this.#stores = stores;
+    this.#usage = stores.usage;
+    this.#index = stores.index;
+    this.#sessions = stores.sessions;
+    this.#subscriptionWrites = stores.subscriptionWrites;
+    this.#outgoing = stores.outgoing;
+    this.#incoming = stores.incoming;
+    this.#wills = stores.wills;
+    this.#retained = stores.retained;
+    this.#transfer = stores.transfer;
   }
 
   /** Number of messages not kept because a session or the retained messages were full. */
@@ -126,10 +81,8 @@ export class MqttPersistence implements MqttSessions {
   }
 
   /** Resolves when no session is due to expire and no write is pending. */
-  async idle(): Promise<void> {
-    await this.#expiry.idle();
-    await this.#writeUsage();
-    await this.#writes.idle();
+  idle(): Promise<void> {
+    return this.#stores.idle();
   }
 
   // --- Ownership of sessions, and what they take --------------------------------------------------------------
@@ -141,12 +94,12 @@ export class MqttPersistence implements MqttSessions {
 
   /** Client ids of a user's stored sessions, or of all. */
   sessionIds(user?: UserKey): Iterable<string> {
-    return this.#sessions.idsOf(user, this.#clocks.forAge.now());
+    return this.#sessions.idsOf(user, this.#stores.clocks.forAge.now());
   }
 
   /** What is stored of the session of this client id, unless it has expired. */
   findSession(clientId: string): StoredSessionFacts | undefined {
-    return this.#sessions.factsOf(clientId, this.#clocks.forAge.now());
+    return this.#sessions.factsOf(clientId, this.#stores.clocks.forAge.now());
   }
 
   /**
@@ -155,7 +108,7 @@ export class MqttPersistence implements MqttSessions {
    */
   sessionOwner(clientId: string): UserKey | undefined {
     const session = this.#index.find(clientId);
-    return session === undefined || this.#sessions.isExpired(session, this.#clocks.forAge.now())
+    return session === undefined || this.#sessions.isExpired(session, this.#stores.clocks.forAge.now())
       ? undefined
       : session.user;
   }
@@ -164,7 +117,7 @@ export class MqttPersistence implements MqttSessions {
   async findSessionOwner(clientId: string): Promise<UserKey | undefined> {
     const session = this.#index.find(clientId);
     if (session === undefined) return undefined;
-    if (!this.#sessions.isExpired(session, this.#clocks.forAge.now())) return session.user;
+    if (!this.#sessions.isExpired(session, this.#stores.clocks.forAge.now())) return session.user;
     await this.#sessions.end(clientId);
     return undefined;
   }
@@ -181,7 +134,7 @@ export class MqttPersistence implements MqttSessions {
 
   /** Stores the time at which the client of a persistent session went away. */
   leaveSession(clientId: string, expiryS?: number): void {
-    this.#sessions.leave(clientId, this.#clocks.forExpiry.now(), expiryS);
+    this.#sessions.leave(clientId, this.#stores.clocks.forExpiry.now(), expiryS);
   }
 
   /** Removes all that is stored of a session [MQTT-3.1.2-6]. */
@@ -212,7 +165,7 @@ export class MqttPersistence implements MqttSessions {
 
   /** How long a session of this user may be kept after its client has gone. */
   expiryMsMaxOf(user: UserKey): number | undefined {
-    return this.#expiryMsOf(user);
+    return this.#stores.rules.expiryMsOf(user);
   }
 
   /** Bytes that the user's quota allows for sessions. */
@@ -241,54 +194,12 @@ export class MqttPersistence implements MqttSessions {
 
   // --- What connections and their packets ask for -------------------------------------------------------------
 
-  /**
-   * Loads what is stored. The broker's id is new at every start: a will under another id was not sent. Message numbers
-   * continue after the stored ones, whatever the broker's id.
-   */
-  async setup(broker: BrokerIdentity): Promise<void> {
-    await this.#tables.start(broker.id);
-    const { onSessionEnded, onSessionLetGo, onSessionTaken } = broker;
-    if (onSessionEnded !== undefined) {
-      this.#sessions.onEnded = (session) => {
-        const take = onSessionEnded(session.clientId, session.user);
-        return take && this.#outgoing.handOver(session, take);
-      };
-    }
-    if (onSessionLetGo !== undefined) this.#transfer.onLetGo = onSessionLetGo;
-    if (onSessionTaken !== undefined) this.#transfer.onTaken = onSessionTaken;
-    const loaded = await this.#sessions.load(
-      this.#tables,
-      broker.connectionOf ?? (() => undefined),
-      this.#clocks.forExpiry.now(),
-    );
-    const { overlong, overQuotaCount: overQuota } = loaded;
-    if (overlong + overQuota > 0) {
-      this.#log?.warn({ overlong, overQuota }, 'subscriptions of stored MQTT sessions beyond the limits were removed');
-    }
-    await this.#outgoing.start(broker);
-    await this.#wills.start(broker);
-    await this.#retained.start();
-    this.#expiry.start();
-    this.#adoption?.start();
+  setup(broker: BrokerIdentity): Promise<void> {
+    return this.#stores.start(broker);
   }
 
-  /** Stops long reads and cleaning; resolves when no write is pending. */
-  async destroy(): Promise<void> {
-    this.#writes.closed = true;
-    this.#sessions.close();
-    await this.#expiry.close();
-    await this.#adoption?.close();
-    this.#usage.onChange = () => {};
-    clearTimeout(this.#usageTimer);
-    await this.#writeUsage();
-    await this.#writes.idle();
-    await this.#tables.close();
-  }
-
-  /** If this cannot be written, the next start counts from the stored records. */
-  async #writeUsage(): Promise<void> {
-    const changes = this.#usage.takeChanges();
-    if (changes.length > 0) await this.#writes.finish(changes).catch(() => {});
+  destroy(): Promise<void> {
+    return this.#stores.close();
   }
 
   storeRetained(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
@@ -406,8 +317,3 @@ export class MqttPersistence implements MqttSessions {
     return Readable.from(this.#wills.ofOthersThan(brokers));
   }
 }
-
-const unlimited: MqttQuotas = {
-  quotaOf: () => ({ sessions: Infinity, sessionBytes: Infinity, retainedBytes: Infinity }),
-  onRefused: () => {},
-};
