@@ -13,7 +13,7 @@ import { OwedBytes } from './routing/owed-bytes.ts';
 import type { Receipt } from './routing/receipt.ts';
 import { Router } from './routing/router.ts';
 import { SessionDelivery } from './routing/session-delivery.ts';
-import { SharedSubscriptions } from './routing/shared-subscriptions.ts';
+import { SharedSubscriptions } from './routing/shared/shared-subscriptions.ts';
 import { SubscriberBacklog } from './routing/subscriber-backlog.ts';
 import { UnreadPackets } from './routing/unread-packets.ts';
 import type { RelayedPacket } from './session/incoming-publishes.ts';

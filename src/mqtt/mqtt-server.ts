@@ -20,7 +20,7 @@ import { packetTypes } from './protocol/packet-types.ts';
 import { reasonCodes } from './protocol/reason-codes.ts';
 import { addressOf, noteAddress } from './proxy/client-address.ts';
 import { Publishing } from './publishing.ts';
-import type { SharedSubscriptions } from './routing/shared-subscriptions.ts';
+import type { SharedSubscriptions } from './routing/shared/shared-subscriptions.ts';
 import { Acknowledgements } from './session/acknowledgements.ts';
 import { AnswerOrder } from './session/answer-order.ts';
 import { Client, type ClientOwner } from './session/client.ts';

@@ -2,7 +2,7 @@
 // (session-delivery.ts).
 import type { Qos } from '../protocol/packet-types.ts';
 import type { MessageProperties } from '../session/publish-packet.ts';
-import type { SharedDelivery } from './shared-delivery.ts';
+import type { SharedDelivery } from './shared/shared-delivery.ts';
 
 /** A message for one session. */
 export interface Delivered extends MessageProperties {

@@ -12,7 +12,7 @@ import type { StoredMessages } from '../stored-messages.ts';
 import { type Delivered, secondsLeft } from './delivered.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { OwedBytes } from './owed-bytes.ts';
-import type { SharedSubscriptions } from './shared-subscriptions.ts';
+import type { SharedSubscriptions } from './shared/shared-subscriptions.ts';
 
 export interface SessionDeliveryParts {
   readonly sessions: Sessions;

@@ -4,7 +4,7 @@ import type { IncomingIds, MqttSessions } from '../../domain/ports/mqtt-sessions
 import { acknowledgement } from '../protocol/answers.ts';
 import { packetTypes } from '../protocol/packet-types.ts';
 import { reasonCodes } from '../protocol/reason-codes.ts';
-import type { SharedSubscriptions } from '../routing/shared-subscriptions.ts';
+import type { SharedSubscriptions } from '../routing/shared/shared-subscriptions.ts';
 import type { Client } from './client.ts';
 import { acknowledgements } from './publish-group.ts';
 

@@ -1,18 +1,18 @@
 // Shared subscriptions, `$share/{group}/{filter}` [4.8.2]: each message goes to one member of a group, connected ones first.
 // A group is of one user: the same name is another group for others. What a member has not acknowledged when it leaves goes to
 // others; what goes to a session that is kept is stored for it, so that it outlives the service. Who chooses is shared-groups.ts.
-import { FairBudget } from '../../base/memory/fair-budget.ts';
-import { limits } from '../../config/limits.ts';
-import type { MqttSessions, StoredPacket, TakesWaiting } from '../../domain/ports/mqtt-sessions.ts';
-import type { UserKey } from '../../domain/users/user.ts';
-import type { Access } from '../access.ts';
-import type { Client } from '../session/client.ts';
-import type { ClientSession, QoS, Sessions } from '../sessions.ts';
-import type { Delivered, StoredMessage } from './delivered.ts';
-import type { LongerWay } from './forwarding.ts';
-import type { LiveFilter } from './live-filter.ts';
-import type { OwedBytes } from './owed-bytes.ts';
-import { RoutedMessage } from './routed-message.ts';
+import { FairBudget } from '../../../base/memory/fair-budget.ts';
+import { limits } from '../../../config/limits.ts';
+import type { MqttSessions, StoredPacket, TakesWaiting } from '../../../domain/ports/mqtt-sessions.ts';
+import type { UserKey } from '../../../domain/users/user.ts';
+import type { Access } from '../../access.ts';
+import type { Client } from '../../session/client.ts';
+import type { ClientSession, QoS, Sessions } from '../../sessions.ts';
+import type { Delivered, StoredMessage } from '../delivered.ts';
+import type { LongerWay } from '../forwarding.ts';
+import type { LiveFilter } from '../live-filter.ts';
+import type { OwedBytes } from '../owed-bytes.ts';
+import { RoutedMessage } from '../routed-message.ts';
 import {
   isConnected,
   type KnownGroup,
