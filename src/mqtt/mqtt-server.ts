@@ -265,7 +265,7 @@ export class MqttServer implements ClientOwner {
   #makeReader(): PacketReader<PublishGroup> {
     const usual = this.#usual;
     const { stored } = this.#parts;
-    const acknowledgements = new Acknowledgements({ stored, shared: this.#shared });
+    const acknowledgements = new Acknowledgements({ stored, shared: this.#shared.deliveries });
     const handler = this.#makeHandler(acknowledgements);
     return new PacketReader<PublishGroup>({
       byteBudget: this.#parts.byteBudget,

@@ -1,4 +1,4 @@
-// What shared subscriptions know: groups, their members, and the messages that these have. Used by shared-subscriptions.ts.
+// What shared subscriptions know: groups, their members, and the messages that these have, one by one.
 import type { Caller } from '../../../domain/callers/caller.ts';
 import type { StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
