@@ -153,7 +153,7 @@ export class MqttServer implements ClientOwner {
   /** Resolves when all published messages are stored or dropped, and have been delivered. */
   async idle(): Promise<void> {
     const { delivery, messages, downlinks } = this.#routing;
-    for (const part of [this.#undecided, this.#parts.writer, delivery, messages, downlinks]) await part.idle();
+    for (const part of [this.#undecided, this.#parts.writer, delivery.queue, messages, downlinks]) await part.idle();
     await this.#parts.drops.idle();
     await this.#wills.idle();
     await this.#parts.stored.idle();
