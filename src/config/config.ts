@@ -1,64 +1,27 @@
-// All settings of the service: name, default, reason, and parser. Values are checked at start, with all faults
-// reported at once, and then frozen.
+// All settings of the service, each with name, default, reason and parser: in groups, and here what is in none. Values are
+// checked at start, with all faults reported at once, and then frozen.
+import { type AccessConfig, accessFaults, accessSettings } from './access-settings.ts';
+import { type DataConfig, dataSettings } from './data-settings.ts';
 import type { Env } from './env.ts';
 import { limits } from './limits.ts';
-import { memoryBytesMin } from './memory-profile.ts';
+import { type ListenerConfig, listenerFaults, listenerSettings } from './listener-settings.ts';
 import { type ProviderConfig, providerFaults, providerSettings } from './provider-settings.ts';
 import { type QuotaConfig, quotaSettings } from './quota-settings.ts';
 import {
-  bytesFrom,
-  durationOrOff,
   durationUpToHours,
-  headers,
-  httpUrl,
   integerBetween,
   networks,
-  nonEmpty,
   oneOf,
   onOff,
-  optional,
   origins,
   orOff,
-  port,
-  postgresUrl,
   type Setting,
-  share,
   text,
   tileUrl,
-  url,
 } from './setting.ts';
+import { type TelemetryConfig, telemetrySettings } from './telemetry-settings.ts';
 
-export interface Config extends ProviderConfig, QuotaConfig {
-  readonly httpPort: number;
-  readonly httpHost: string;
-  readonly mqttPort: number | undefined;
-  readonly mqttProxyProtocol: boolean;
-  readonly mqttTlsPort: number;
-  readonly mqttSessionExpiryMs: number | undefined;
-  readonly mqttServerReference: string;
-  readonly tlsCert: string;
-  readonly tlsKey: string;
-  readonly mqttClientCa: string;
-  readonly mqttClientCrl: string;
-  readonly mqttClientCert: 'optional' | 'required';
-  readonly hstsS: number | undefined;
-  readonly baseUrl: string;
-  readonly dataDir: string;
-  readonly databaseUrl: string | undefined;
-  readonly dataBytesMax: number | undefined;
-  readonly memoryBytesMax: number | undefined;
-  readonly retentionDays: number | undefined;
-  readonly clockSteadyMinutes: number;
-  readonly adminPassword: string;
-  readonly passwordLengthMin: number;
-  readonly commonPasswords: 'refuse' | 'allow';
-  readonly guestAccess: 'full' | 'push' | 'none' | undefined;
-  readonly docsAccess: 'open' | 'guests';
-  readonly metricsPort: number | undefined;
-  readonly metricsHost: string;
-  readonly tracesUrl: string | undefined;
-  readonly tracesHeaders: Readonly<Record<string, string>>;
-  readonly tracesShare: number;
+export interface Config extends ListenerConfig, DataConfig, AccessConfig, TelemetryConfig, QuotaConfig, ProviderConfig {
   readonly defaultVisibility: 'public' | 'private';
   readonly selfRegistration: boolean;
   readonly repeatMs: number | undefined;
@@ -76,211 +39,10 @@ type Settings = { readonly [F in keyof Config]: Setting<Config[F]> };
 
 /** The settings in the order in which `dundun config` prints them. */
 export const settings: Settings = {
-  httpPort: {
-    env: 'DUNDUN_HTTP_PORT',
-    fallback: '8080',
-    reason:
-      'Port of HTTP (HTTPS where a certificate is set), of the reference at /docs and of MQTT over WebSocket. 0 takes a free one.',
-    parse: port,
-  },
-  httpHost: {
-    env: 'DUNDUN_HTTP_HOST',
-    fallback: '0.0.0.0',
-    reason: 'Address that HTTP and MQTT listen on; 127.0.0.1 for this machine alone.',
-    parse: nonEmpty,
-  },
-  mqttPort: {
-    env: 'DUNDUN_MQTT_PORT',
-    fallback: '1883',
-    reason: 'Port of plain MQTT, which is not encrypted. 0 takes a free one; off: none.',
-    parse: orOff(port),
-  },
-  mqttProxyProtocol: {
-    env: 'DUNDUN_MQTT_PROXY_PROTOCOL',
-    fallback: 'off',
-    reason:
-      'Whether every connection of plain MQTT begins with a header of the PROXY protocol (version 1 or 2) that names the client; on: those that do not, or do not come from DUNDUN_TRUST_PROXY, are cut.',
-    parse: onOff,
-  },
-  mqttTlsPort: {
-    env: 'DUNDUN_MQTT_TLS_PORT',
-    fallback: '8883',
-    reason: 'Port of MQTT over TLS; open where a certificate is set. 0 takes a free one.',
-    parse: port,
-  },
-  mqttSessionExpiryMs: {
-    env: 'DUNDUN_MQTT_SESSION_EXPIRY',
-    fallback: '30d',
-    reason:
-      'How long the service keeps a persistent MQTT session, with its subscriptions and messages, after its client went away (30d, 12h, 90m); off: for ever. Those of guests end after an hour.',
-    parse: durationOrOff,
-  },
-  mqttServerReference: {
-    env: 'DUNDUN_MQTT_SERVER_REFERENCE',
-    fallback: '',
-    reason:
-      'Where clients of MQTT 5 are to go when the service stops, such as other.example.org:1883: DISCONNECT names it, with the code 0x9C (use another server). Empty: it says 0x8B (server shutting down).',
-    parse: text,
-  },
-  tlsCert: {
-    env: 'DUNDUN_TLS_CERT',
-    fallback: '',
-    reason:
-      'File with the TLS certificate chain (PEM). With DUNDUN_TLS_KEY it switches HTTPS and MQTT over TLS on. Both are read anew when they change, and on SIGHUP.',
-    parse: text,
-  },
-  tlsKey: {
-    env: 'DUNDUN_TLS_KEY',
-    fallback: '',
-    reason: 'File with the private key of the certificate (PEM).',
-    parse: text,
-  },
-  mqttClientCa: {
-    env: 'DUNDUN_MQTT_CLIENT_CA',
-    fallback: '',
-    reason:
-      'File with the certificates (PEM) of the authority, up to its root, that signs those of clients of MQTT over TLS: who brings one is signed in as its common name says, <username> or <username>/<name of an API key>, never as admin. Empty: clients are asked for none. Read anew like DUNDUN_TLS_CERT.',
-    parse: text,
-  },
-  mqttClientCrl: {
-    env: 'DUNDUN_MQTT_CLIENT_CRL',
-    fallback: '',
-    reason:
-      'File with the revocation lists (PEM) of each authority in DUNDUN_MQTT_CLIENT_CA; empty: none of its certificates is revoked. Read anew like DUNDUN_TLS_CERT: clients who came by a certificate are then cut, and come back if theirs is good. A list past its date lets nobody in by a certificate.',
-    parse: text,
-  },
-  mqttClientCert: {
-    env: 'DUNDUN_MQTT_CLIENT_CERT',
-    fallback: 'optional',
-    reason:
-      'Whether clients of MQTT over TLS may come without a certificate, by password or as guests (optional), or not (required), where DUNDUN_MQTT_CLIENT_CA is set.',
-    parse: oneOf('optional', 'required'),
-  },
-  hstsS: {
-    env: 'DUNDUN_HSTS',
-    fallback: 'off',
-    reason:
-      'Seconds for which browsers that came by HTTPS come by nothing else (Strict-Transport-Security), such as 31536000; off: they are told nothing. A host that speaks HTTPS no more cannot be reached by them for as long.',
-    parse: orOff(integerBetween(1, 63_072_000)),
-  },
-  baseUrl: {
-    env: 'DUNDUN_BASE_URL',
-    fallback: '',
-    reason:
-      'Address under which users reach the service, for links; empty: the address of the request, and no links are mailed (forgotten passwords, confirmed addresses).',
-    parse: url,
-  },
-  dataDir: {
-    env: 'DUNDUN_DATA_DIR',
-    fallback: './data',
-    reason: 'Folder of all data. One server at a time uses it.',
-    parse: nonEmpty,
-  },
-  databaseUrl: {
-    env: 'DUNDUN_DATABASE_URL',
-    fallback: '',
-    reason:
-      'A PostgreSQL database that holds all data in place of the folder, such as postgres://dundun:password@db.example/dundun?sslmode=verify-full. Several servers may share it. Empty: the folder.',
-    secret: true,
-    parse: optional(postgresUrl),
-  },
-  dataBytesMax: {
-    env: 'DUNDUN_DATA_MAX_BYTES',
-    fallback: '',
-    reason:
-      'Size of the data (20GB, 500MB) beyond which new datapoints are refused with 507; all else goes on. Empty: until the disk is nearly full.',
-    parse: optional(bytesFrom(limits.dataBytesMin)),
-  },
-  memoryBytesMax: {
-    env: 'DUNDUN_MEMORY_MAX',
-    fallback: '',
-    reason:
-      'Memory that the process may take, with all its threads (256MB, 1GB): caches, queues and heaps are as large as it allows. Empty: 512MiB, or what the machine or its container has for it, if that is less.',
-    parse: optional(bytesFrom(memoryBytesMin)),
-  },
-  retentionDays: {
-    env: 'DUNDUN_RETENTION_DAYS',
-    fallback: '',
-    reason:
-      'Days for which datapoints are kept, unless their sensor or device says otherwise (retention_days). Empty: for ever.',
-    parse: optional(integerBetween(1, limits.retentionDaysMax)),
-  },
-  clockSteadyMinutes: {
-    env: 'DUNDUN_CLOCK_STEADY_MINUTES',
-    fallback: '5',
-    reason:
-      'Minutes for which the clock of the machine has to be steady, after a start and after it has jumped by more than a minute, before what is too old is deleted and notifications expire or are throttled by it again. 0: it is always trusted.',
-    parse: integerBetween(0, limits.clockSteadyMinutesMax),
-  },
-  adminPassword: {
-    env: 'DUNDUN_ADMIN_PASSWORD',
-    fallback: '',
-    reason:
-      'Password of the account admin, set when it is made at first start; empty: one is made up and printed once.',
-    secret: true,
-    parse: text,
-  },
-  passwordLengthMin: {
-    env: 'DUNDUN_PASSWORD_LENGTH_MIN',
-    fallback: '8',
-    reason: 'Characters a new password has at least.',
-    parse: integerBetween(1, 256),
-  },
-  commonPasswords: {
-    env: 'DUNDUN_COMMON_PASSWORDS',
-    fallback: 'refuse',
-    reason:
-      'Whether a new password may be one of the ten thousand most common ones (allow) or not (refuse). Imported users and hashes are not asked.',
-    parse: oneOf('refuse', 'allow'),
-  },
-  guestAccess: {
-    env: 'DUNDUN_GUEST_ACCESS',
-    fallback: '',
-    reason:
-      'What callers without a token may do: full (also change what guest owns), push (create, push and read what is public), none. Empty: what an admin chooses on the dashboard, and full until then.',
-    parse: optional(oneOf('full', 'push', 'none')),
-  },
-  docsAccess: {
-    env: 'DUNDUN_DOCS_ACCESS',
-    fallback: 'open',
-    reason:
-      'Who reads the reference at /docs and /openapi.json: everybody (open), or where guest access is none only those who sign in (guests).',
-    parse: oneOf('open', 'guests'),
-  },
-  metricsPort: {
-    env: 'DUNDUN_METRICS_PORT',
-    fallback: 'off',
-    reason:
-      'Port of /metrics without a token, for Prometheus. 0 takes a free one; off: only on the port of HTTP, for admins and for API keys with the scope metrics:view.',
-    parse: orOff(port),
-  },
-  metricsHost: {
-    env: 'DUNDUN_METRICS_HOST',
-    fallback: '127.0.0.1',
-    reason: 'Address that the port of the figures listens on; whoever reaches it reads them.',
-    parse: nonEmpty,
-  },
-  tracesUrl: {
-    env: 'DUNDUN_TRACES_URL',
-    fallback: 'off',
-    reason:
-      'Where traces are sent to as OTLP over HTTP (OpenTelemetry), such as http://collector:4318/v1/traces; off: nothing is traced.',
-    parse: orOff(httpUrl),
-  },
-  tracesHeaders: {
-    env: 'DUNDUN_TRACES_HEADERS',
-    fallback: '',
-    reason: 'Headers that are sent with the traces, such as authorization=Bearer abc,x-team=farm.',
-    secret: true,
-    parse: headers,
-  },
-  tracesShare: {
-    env: 'DUNDUN_TRACES_SHARE',
-    fallback: '0.01',
-    reason:
-      'Which share of requests, appends to the log and messages is traced, from 0 to 1. A proxy of DUNDUN_TRUST_PROXY that traces a request decides for it.',
-    parse: share,
-  },
+  ...listenerSettings,
+  ...dataSettings,
+  ...accessSettings,
+  ...telemetrySettings,
   defaultVisibility: {
     env: 'DUNDUN_DEFAULT_VISIBILITY',
     fallback: 'private',
@@ -389,19 +151,7 @@ export function parseConfig(env: Env): Config {
 }
 
 function faultsTogether(config: Config): string[] {
-  const faults: string[] = [];
-  if ((config.tlsCert === '') !== (config.tlsKey === ''))
-    faults.push('DUNDUN_TLS_CERT and DUNDUN_TLS_KEY: set both, or none.');
-  if (config.mqttClientCa !== '' && config.tlsCert === '')
-    faults.push('DUNDUN_MQTT_CLIENT_CA: needs DUNDUN_TLS_CERT, because certificates of clients are a part of TLS.');
-  if (config.mqttClientCa === '' && (config.mqttClientCrl !== '' || config.mqttClientCert === 'required'))
-    faults.push('DUNDUN_MQTT_CLIENT_CRL and DUNDUN_MQTT_CLIENT_CERT: need DUNDUN_MQTT_CLIENT_CA.');
-  const { adminPassword, passwordLengthMin } = config;
-  if (adminPassword !== undefined && adminPassword !== '' && [...adminPassword].length < passwordLengthMin) {
-    faults.push(
-      `DUNDUN_ADMIN_PASSWORD: must have at least ${passwordLengthMin} characters (DUNDUN_PASSWORD_LENGTH_MIN).`,
-    );
-  }
+  const faults = [...listenerFaults(config), ...accessFaults(config)];
   const ports = [config.httpPort, config.mqttPort, config.metricsPort].filter(
     (number) => number !== undefined && number !== 0,
   );

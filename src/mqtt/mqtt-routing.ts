@@ -13,7 +13,7 @@ import { OwedBytes } from './routing/owed-bytes.ts';
 import type { Receipt } from './routing/receipt.ts';
 import { Router } from './routing/router.ts';
 import { SessionDelivery } from './routing/session-delivery.ts';
-import { SharedSubscriptions } from './routing/shared-subscriptions.ts';
+import { SharedSubscriptions } from './routing/shared/shared-subscriptions.ts';
 import { SubscriberBacklog } from './routing/subscriber-backlog.ts';
 import { UnreadPackets } from './routing/unread-packets.ts';
 import type { RelayedPacket } from './session/incoming-publishes.ts';
@@ -69,7 +69,7 @@ export class MqttRouting {
       passing: parts.passing,
       sessionOf: (client) => this.sessions.of(client),
       onSlow: (session) => this.#onSlow(session),
-      onHeld: () => this.delivery.lookForCapacity(),
+      onHeld: () => this.delivery.share.lookForCapacity(),
     });
     this.delivery = new Delivery({
       ages: parts.clocks.forAge,
@@ -102,7 +102,7 @@ export class MqttRouting {
   /** Resolves when what all processes had committed at the call is kept for the stored sessions of this one. */
   async settled(): Promise<void> {
     await this.#parts.relays.caughtUp();
-    await this.delivery.handedOn();
+    await this.delivery.queue.handedOn();
   }
 
   /** All are handed on in one turn, so that none is twice where this fails and is called again. */
@@ -166,7 +166,7 @@ export class MqttRouting {
       ...this.#parts,
       sessions: this.sessions,
       access: this.access,
-      isUnderWay: (setting) => this.delivery.isUnderWay(setting),
+      isUnderWay: (setting) => this.delivery.queue.isUnderWay(setting),
       send: (session, message) => this.forwarding.send(session, message),
       flush: () => this.forwarding.flush(),
     });

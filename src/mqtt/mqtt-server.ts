@@ -20,7 +20,7 @@ import { packetTypes } from './protocol/packet-types.ts';
 import { reasonCodes } from './protocol/reason-codes.ts';
 import { addressOf, noteAddress } from './proxy/client-address.ts';
 import { Publishing } from './publishing.ts';
-import type { SharedSubscriptions } from './routing/shared-subscriptions.ts';
+import type { SharedSubscriptions } from './routing/shared/shared-subscriptions.ts';
 import { Acknowledgements } from './session/acknowledgements.ts';
 import { AnswerOrder } from './session/answer-order.ts';
 import { Client, type ClientOwner } from './session/client.ts';
@@ -153,7 +153,7 @@ export class MqttServer implements ClientOwner {
   /** Resolves when all published messages are stored or dropped, and have been delivered. */
   async idle(): Promise<void> {
     const { delivery, messages, downlinks } = this.#routing;
-    for (const part of [this.#undecided, this.#parts.writer, delivery, messages, downlinks]) await part.idle();
+    for (const part of [this.#undecided, this.#parts.writer, delivery.queue, messages, downlinks]) await part.idle();
     await this.#parts.drops.idle();
     await this.#wills.idle();
     await this.#parts.stored.idle();
@@ -265,7 +265,7 @@ export class MqttServer implements ClientOwner {
   #makeReader(): PacketReader<PublishGroup> {
     const usual = this.#usual;
     const { stored } = this.#parts;
-    const acknowledgements = new Acknowledgements({ stored, shared: this.#shared });
+    const acknowledgements = new Acknowledgements({ stored, shared: this.#shared.deliveries });
     const handler = this.#makeHandler(acknowledgements);
     return new PacketReader<PublishGroup>({
       byteBudget: this.#parts.byteBudget,

@@ -167,7 +167,7 @@ export const attacks: readonly Attack[] = [
     name: 'subscribes to a device on two hundred connections, reads all of it, and publishes there as fast as it can',
     against: 'computing',
     metBy:
-      'what goes out to subscribers takes a bounded part of each turn of the event loop (mqtt/routing/delivery.ts)',
+      'what goes out to subscribers takes a bounded part of each turn of the event loop (mqtt/routing/delivery-queue.ts)',
     prepare: (target) => makePublicDevice(target, 'loud'),
     run: (target) => shoutAtMany(target, { topic: 'devices/loud/sensors/s/value', subscribers: 200 }),
   },

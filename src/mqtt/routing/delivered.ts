@@ -1,8 +1,8 @@
-// A message on its way to one session. Used by what hands it over (forwarding.ts, shared-subscriptions.ts) and what sends it
+// A message on its way to one session. Used by what hands it over (forwarding.ts, shared-deliveries.ts) and what sends it
 // (session-delivery.ts).
 import type { Qos } from '../protocol/packet-types.ts';
 import type { MessageProperties } from '../session/publish-packet.ts';
-import type { SharedDelivery } from './shared-delivery.ts';
+import type { SharedDelivery } from './shared/shared-delivery.ts';
 
 /** A message for one session. */
 export interface Delivered extends MessageProperties {

@@ -1,6 +1,6 @@
 // The order in which messages go out to subscribers: that of arrival, as long as all of them leave at once. When some
 // must wait for a later turn of the event loop, publishers take turns, so that messages to many subscribers do not
-// delay those of other publishers. The messages of one device keep their order (I3). Used by delivery.ts.
+// delay those of other publishers. The messages of one device keep their order (I3). Used by delivery-queue.ts.
 import type { Caller } from '../../domain/callers/caller.ts';
 
 export interface OrderedMessage {

@@ -22,7 +22,7 @@ import type { OwedBytes } from './owed-bytes.ts';
 import type { Recipients, TopicSubscriber } from './recipients.ts';
 import type { SessionReplay } from './replay.ts';
 import type { RoutedMessage } from './routed-message.ts';
-import type { SharedGroup } from './shared-delivery.ts';
+import type { SharedGroup } from './shared/shared-delivery.ts';
 import type { SubscriberBacklog } from './subscriber-backlog.ts';
 
 /** Counts, for the metrics, how often messages are encoded. */

@@ -5,7 +5,7 @@ import { limits } from '../../config/limits.ts';
 import type { FairShare } from '../../domain/callers/fair-share.ts';
 import type { Client } from '../session/client.ts';
 import type { ClientSession } from '../sessions.ts';
-import type { Owed } from './shared-delivery.ts';
+import type { Owed } from './shared/shared-delivery.ts';
 
 export class OwedBytes {
   readonly #passing: FairShare;

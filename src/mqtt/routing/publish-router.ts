@@ -1,4 +1,5 @@
-// What delivery hands to the router, and what it asks of it: the interface of router.ts towards delivery.ts.
+// What delivery hands to the router, and what it asks of it: the interface of router.ts towards delivery.ts and
+// delivery-queue.ts.
 import type { SettingId } from '../../domain/devices/setting.ts';
 import type { UserKey } from '../../domain/users/user.ts';
 import type { Levels } from '../topics.ts';

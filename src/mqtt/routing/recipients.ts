@@ -4,7 +4,7 @@ import { textHeapBytes } from '../../base/memory/heap-bytes.ts';
 import type { Grant } from '../access.ts';
 import type { Client } from '../session/client.ts';
 import type { Topic } from '../topics.ts';
-import type { SharedGroup } from './shared-delivery.ts';
+import type { SharedGroup } from './shared/shared-delivery.ts';
 
 /** A subscriber of a topic. */
 export interface TopicSubscriber {

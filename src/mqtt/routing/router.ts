@@ -10,7 +10,7 @@ import type { LiveFilter } from './live-filter.ts';
 import type { MessageKind, OutgoingPublish, PublishRouter, Routed } from './publish-router.ts';
 import type { Recipients } from './recipients.ts';
 import { RoutedMessage } from './routed-message.ts';
-import type { SharedGroup } from './shared-delivery.ts';
+import type { SharedGroup } from './shared/shared-delivery.ts';
 import { Subscribers } from './subscribers.ts';
 
 /** The part of the store that keeps messages before they are sent. */

@@ -12,7 +12,7 @@ import type { StoredMessages } from '../stored-messages.ts';
 import { type Delivered, secondsLeft } from './delivered.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { OwedBytes } from './owed-bytes.ts';
-import type { SharedSubscriptions } from './shared-subscriptions.ts';
+import type { SharedSubscriptions } from './shared/shared-subscriptions.ts';
 
 export interface SessionDeliveryParts {
   readonly sessions: Sessions;
@@ -119,7 +119,7 @@ export class SessionDelivery {
   }
 
   #refused({ shared }: Delivered): void {
-    if (typeof shared === 'object') this.#parts.shared().refused(shared);
+    if (typeof shared === 'object') this.#parts.shared().deliveries.refused(shared);
   }
 
   /** A kept session has the message stored: it must not come again. */
@@ -196,14 +196,14 @@ export class SessionDelivery {
     const { qos } = match;
     const expiryS = secondsLeft(packet.expiresMs, this.#parts.nowMs);
     const { shared } = packet;
-    const isKept = typeof shared === 'object' ? this.#parts.shared().mayHave(shared) : true;
+    const isKept = typeof shared === 'object' ? this.#parts.shared().deliveries.mayHave(shared) : true;
     const form = expiryS === 0 || !isKept ? undefined : this.#formOf(client, packet, { match, expiryS });
     if (form === undefined) {
       if (qos > 0) v5?.window.giveBack();
       return false;
     }
     if (qos > 0) v5?.window.take(messageId);
-    if (qos > 0 && typeof shared === 'object') this.#parts.shared().sent(client, shared, messageId);
+    if (qos > 0 && typeof shared === 'object') this.#parts.shared().deliveries.sent(client, shared, messageId);
     const head = client.send(patched(form, { packetId: messageId, isDup }));
     const written = form.tail === undefined ? head : (client.send(form.tail) ?? head);
     await written;

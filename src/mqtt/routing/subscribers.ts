@@ -11,7 +11,7 @@ import type { Client } from '../session/client.ts';
 import { keyOf, type Levels, matchesForm, parseTopic } from '../topics.ts';
 import type { LiveFilter } from './live-filter.ts';
 import { type Recipients, type TopicSubscriber, weightOfRecipients } from './recipients.ts';
-import { SharedGroup } from './shared-delivery.ts';
+import { SharedGroup } from './shared/shared-delivery.ts';
 
 export class Subscribers {
   readonly #tree = new Qlobber<LiveFilter | SharedGroup>({

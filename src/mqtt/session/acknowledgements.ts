@@ -4,7 +4,7 @@ import type { IncomingIds, MqttSessions } from '../../domain/ports/mqtt-sessions
 import { acknowledgement } from '../protocol/answers.ts';
 import { packetTypes } from '../protocol/packet-types.ts';
 import { reasonCodes } from '../protocol/reason-codes.ts';
-import type { SharedSubscriptions } from '../routing/shared-subscriptions.ts';
+import type { SharedDeliveries } from '../routing/shared/shared-deliveries.ts';
 import type { Client } from './client.ts';
 import { acknowledgements } from './publish-group.ts';
 
@@ -12,7 +12,7 @@ import { acknowledgements } from './publish-group.ts';
 const firstFailure = 0x80;
 
 export interface AcknowledgementsParts {
-  readonly shared: Pick<SharedSubscriptions, 'acknowledged'>;
+  readonly shared: Pick<SharedDeliveries, 'acknowledged'>;
   readonly stored: Pick<
     MqttSessions,
     'outgoingUpdate' | 'outgoingClearMessageId' | 'incomingIds' | 'incomingGetPacket' | 'incomingDelPacket'

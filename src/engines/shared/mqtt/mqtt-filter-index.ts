@@ -1,6 +1,6 @@
 // Finds the stored sessions that subscribe to a topic with QoS above 0. Each filter is held once, however many sessions
 // have it, and its sessions are grouped by user, so that permission is asked once for each user. Used by
-// mqtt-subscriptions.ts; stored-sessions.ts bounds the filters by number and weight (I4).
+// mqtt-subscriptions.ts; subscription-writes.ts bounds the filters by number and weight (I4).
 import { Qlobber } from 'qlobber';
 import { entryBytes, textHeapBytes } from '../../../base/memory/heap-bytes.ts';
 import { LruCache } from '../../../base/memory/lru-cache.ts';

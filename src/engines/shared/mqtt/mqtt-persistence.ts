@@ -1,10 +1,7 @@
-// Implements the port of stored sessions on the tables of an engine, across restarts and crashes: sessions, queued messages, QoS 2 handshakes, wills and retained messages. Beside it, the ownership of sessions. A
-// promise resolves when its change is on disk (I1); the exception is the packet id of a QoS 1 delivery.
+// Implements the port of stored sessions (domain/ports/mqtt-sessions.ts) on the tables of an engine, across restarts and crashes:
+// sessions with their owners, queued messages, QoS 2 handshakes, wills and retained messages; each is asked of its part
+// (mqtt-stores.ts). A promise resolves when its change is on disk (I1); the exception is the packet id of a QoS 1 delivery.
 import { Readable } from 'node:stream';
-import type { Log } from '../../../base/log.ts';
-import { systemClock } from '../../../base/time/clock.ts';
-import { type AgeClocks, trusted } from '../../../base/time/clock-watch.ts';
-import { limits } from '../../../config/limits.ts';
 import type {
   BrokerIdentity,
   IncomingIds,
@@ -23,72 +20,41 @@ import type {
   WillKey,
 } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
-import { MqttRetained } from './mqtt-retained.ts';
-import type { MqttTables } from './mqtt-tables.ts';
-import { type MqttQuotas, MqttUsage } from './mqtt-usage.ts';
-import { MqttWills } from './mqtt-wills.ts';
-import { MqttWrites } from './mqtt-writes.ts';
-import { MqttExpiry } from './sessions/mqtt-expiry.ts';
-import { MqttIncoming } from './sessions/mqtt-incoming.ts';
-import { MqttOutgoing } from './sessions/mqtt-outgoing.ts';
-import { SessionAdoption } from './sessions/session-adoption.ts';
-import { type SessionRules, StoredSessions } from './sessions/stored-sessions.ts';
-
-export interface MqttPersistenceOptions {
-  readonly tables: MqttTables;
-  /** Whether a filter matches topics of this form, with or without the leading slash. */
-  readonly matchesForm: SessionRules['matchesForm'];
-  /** Whether a message is kept for sessions of this user; without it, always. */
-  readonly mayReceive?: SessionRules['mayReceive'];
-  /** Whether a client is connected under this id; without it, never. */
-  readonly isInUse?: SessionRules['isInUse'];
-  /** How long a session of this user is kept after its client went away; without it, for ever. */
-  readonly expiryMsOf?: SessionRules['expiryMsOf'];
-  /** How much each user may store; without it, as much as the limits allow. */
-  readonly quotas?: MqttQuotas;
-  /** By which sessions are too old; without it, by the clock of the machine. */
-  readonly clocks?: AgeClocks;
-  readonly log?: Log;
-}
+import type { MqttRetained } from './mqtt-retained.ts';
+import { MqttStores, type MqttStoresOptions } from './mqtt-stores.ts';
+import type { MqttUsage } from './mqtt-usage.ts';
+import type { MqttWills } from './mqtt-wills.ts';
+import type { MqttIncoming } from './sessions/mqtt-incoming.ts';
+import type { MqttOutgoing } from './sessions/mqtt-outgoing.ts';
+import type { SessionIndex } from './sessions/session-index.ts';
+import type { SessionTransfer } from './sessions/session-transfer.ts';
+import type { StoredSessions } from './sessions/stored-sessions.ts';
+import type { SubscriptionWrites } from './sessions/subscription-writes.ts';
 
 export class MqttPersistence implements MqttSessions {
-  readonly #tables: MqttTables;
-  readonly #writes: MqttWrites;
+  readonly #stores: MqttStores;
   readonly #usage: MqttUsage;
+  readonly #index: SessionIndex;
   readonly #sessions: StoredSessions;
+  readonly #subscriptionWrites: SubscriptionWrites;
   readonly #outgoing: MqttOutgoing;
   readonly #incoming: MqttIncoming;
   readonly #wills: MqttWills;
   readonly #retained: MqttRetained;
-  readonly #expiry: MqttExpiry;
-  readonly #adoption: SessionAdoption | undefined;
-  readonly #clocks: AgeClocks;
-  readonly #log: Log | undefined;
-  readonly #expiryMsOf: SessionRules['expiryMsOf'];
-  #usageTimer: NodeJS.Timeout | undefined;
+  readonly #transfer: SessionTransfer;
 
-  constructor(options: MqttPersistenceOptions) {
-    const { tables, matchesForm, quotas = unlimited, clocks = trusted(systemClock), log } = options;
-    const { mayReceive = () => true, isInUse = () => false, expiryMsOf = () => undefined } = options;
-    this.#tables = tables;
-    this.#clocks = clocks;
-    this.#log = log;
-    this.#expiryMsOf = expiryMsOf;
-    this.#writes = new MqttWrites(tables);
-    this.#usage = new MqttUsage(quotas);
-    this.#sessions = new StoredSessions(this.#writes, { matchesForm, mayReceive, isInUse, expiryMsOf }, this.#usage);
-    this.#usage.onChange = () => {
-      this.#usageTimer = setTimeout(() => void this.#writeUsage(), limits.mqttUsageLagMsMax).unref();
-    };
-    const shared = { writes: this.#writes, reads: tables.reads, usage: this.#usage };
-    const parts = { ...shared, sessions: this.#sessions, matchesForm };
-    this.#outgoing = new MqttOutgoing(parts);
-    this.#incoming = new MqttIncoming(parts);
-    this.#wills = new MqttWills(parts);
-    this.#retained = new MqttRetained(parts);
-    this.#expiry = new MqttExpiry({ sessions: this.#sessions, clock: clocks, log });
-    const { handover } = tables;
-    this.#adoption = handover && new SessionAdoption({ handover, take: (clientId) => this.takeSession(clientId), log });
+  constructor(options: MqttStoresOptions) {
+    const stores = new MqttStores(options);
+    this.#stores = stores;
+    this.#usage = stores.usage;
+    this.#index = stores.index;
+    this.#sessions = stores.sessions;
+    this.#subscriptionWrites = stores.subscriptionWrites;
+    this.#outgoing = stores.outgoing;
+    this.#incoming = stores.incoming;
+    this.#wills = stores.wills;
+    this.#retained = stores.retained;
+    this.#transfer = stores.transfer;
   }
 
   /** Number of messages not kept because a session or the retained messages were full. */
@@ -97,12 +63,12 @@ export class MqttPersistence implements MqttSessions {
   }
 
   get sessionCount(): number {
-    return this.#sessions.size;
+    return this.#index.size;
   }
 
   /** Filters of stored sessions with QoS above 0. */
   get storedFilters(): number {
-    return this.#sessions.subscriptions.count().subsCount;
+    return this.#index.subscriptions.count().subsCount;
   }
 
   get retainedCount(): number {
@@ -111,31 +77,29 @@ export class MqttPersistence implements MqttSessions {
 
   figures(): StoredFigures {
     const { sessionCount, retainedCount, dropped } = this;
-    return { sessionCount, filterCount: this.#sessions.subscriptions.filterCount, retainedCount, dropped };
+    return { sessionCount, filterCount: this.#index.subscriptions.filterCount, retainedCount, dropped };
   }
 
   /** Resolves when no session is due to expire and no write is pending. */
-  async idle(): Promise<void> {
-    await this.#expiry.idle();
-    await this.#writeUsage();
-    await this.#writes.idle();
+  idle(): Promise<void> {
+    return this.#stores.idle();
   }
 
   // --- Ownership of sessions, and what they take --------------------------------------------------------------
 
   /** Users with stored sessions, each once. */
   sessionUsers(): Iterable<UserKey> {
-    return this.#sessions.users();
+    return this.#index.users();
   }
 
   /** Client ids of a user's stored sessions, or of all. */
   sessionIds(user?: UserKey): Iterable<string> {
-    return this.#sessions.idsOf(user, this.#clocks.forAge.now());
+    return this.#sessions.idsOf(user, this.#stores.clocks.forAge.now());
   }
 
   /** What is stored of the session of this client id, unless it has expired. */
   findSession(clientId: string): StoredSessionFacts | undefined {
-    return this.#sessions.factsOf(clientId, this.#clocks.forAge.now());
+    return this.#sessions.factsOf(clientId, this.#stores.clocks.forAge.now());
   }
 
   /**
@@ -143,17 +107,17 @@ export class MqttPersistence implements MqttSessions {
    * expired.
    */
   sessionOwner(clientId: string): UserKey | undefined {
-    const session = this.#sessions.find(clientId);
-    return session === undefined || this.#sessions.isExpired(session, this.#clocks.forAge.now())
+    const session = this.#index.find(clientId);
+    return session === undefined || this.#sessions.isExpired(session, this.#stores.clocks.forAge.now())
       ? undefined
       : session.user;
   }
 
   /** Like `sessionOwner`, but removes an expired session before it resolves. */
   async findSessionOwner(clientId: string): Promise<UserKey | undefined> {
-    const session = this.#sessions.find(clientId);
+    const session = this.#index.find(clientId);
     if (session === undefined) return undefined;
-    if (!this.#sessions.isExpired(session, this.#clocks.forAge.now())) return session.user;
+    if (!this.#sessions.isExpired(session, this.#stores.clocks.forAge.now())) return session.user;
     await this.#sessions.end(clientId);
     return undefined;
   }
@@ -170,7 +134,7 @@ export class MqttPersistence implements MqttSessions {
 
   /** Stores the time at which the client of a persistent session went away. */
   leaveSession(clientId: string, expiryS?: number): void {
-    this.#sessions.leave(clientId, this.#clocks.forExpiry.now(), expiryS);
+    this.#sessions.leave(clientId, this.#stores.clocks.forExpiry.now(), expiryS);
   }
 
   /** Removes all that is stored of a session [MQTT-3.1.2-6]. */
@@ -178,27 +142,12 @@ export class MqttPersistence implements MqttSessions {
     return this.#sessions.end(clientId);
   }
 
-  async letGoSession(clientId: string): Promise<void> {
-    const { handover } = this.#tables;
-    if (handover !== undefined) await this.#sessions.letGo(clientId, handover);
+  letGoSession(clientId: string): Promise<void> {
+    return this.#transfer.letGo(clientId);
   }
 
-  async takeSession(clientId: string): Promise<void> {
-    const { handover } = this.#tables;
-    if (handover === undefined) return;
-    await this.#sessions.take(clientId, async () => {
-      let last = 0;
-      const taken = await handover.take(clientId, (count) => {
-        const before = this.#outgoing.reserve(count);
-        last = before + count;
-        return before;
-      });
-      if (taken === undefined) return undefined;
-      // Messages with smaller numbers may be on their way to the disk.
-      await this.#writes.finish([]);
-      this.#outgoing.committed(last);
-      return taken;
-    });
+  takeSession(clientId: string): Promise<void> {
+    return this.#transfer.take(clientId);
   }
 
   /** Removes all sessions and wills of a user, and retained messages on topics that belong to the user alone. */
@@ -216,7 +165,7 @@ export class MqttPersistence implements MqttSessions {
 
   /** How long a session of this user may be kept after its client has gone. */
   expiryMsMaxOf(user: UserKey): number | undefined {
-    return this.#expiryMsOf(user);
+    return this.#stores.rules.expiryMsOf(user);
   }
 
   /** Bytes that the user's quota allows for sessions. */
@@ -240,59 +189,17 @@ export class MqttPersistence implements MqttSessions {
 
   /** Whether the stored session may have one more filter; otherwise the answer is SUBACK 128. */
   hasCapacityForFilter(clientId: string, filter: string): boolean {
-    return this.#sessions.hasCapacityFor(clientId, filter);
+    return this.#subscriptionWrites.hasCapacityFor(clientId, filter);
   }
 
   // --- What connections and their packets ask for -------------------------------------------------------------
 
-  /**
-   * Loads what is stored. The broker's id is new at every start: a will under another id was not sent. Message numbers
-   * continue after the stored ones, whatever the broker's id.
-   */
-  async setup(broker: BrokerIdentity): Promise<void> {
-    await this.#tables.start(broker.id);
-    const { onSessionEnded, onSessionLetGo, onSessionTaken } = broker;
-    if (onSessionEnded !== undefined) {
-      this.#sessions.onEnded = (session) => {
-        const take = onSessionEnded(session.clientId, session.user);
-        return take && this.#outgoing.handOver(session, take);
-      };
-    }
-    if (onSessionLetGo !== undefined) this.#sessions.onLetGo = onSessionLetGo;
-    if (onSessionTaken !== undefined) this.#sessions.onTaken = onSessionTaken;
-    const loaded = await this.#sessions.load(
-      this.#tables,
-      broker.connectionOf ?? (() => undefined),
-      this.#clocks.forExpiry.now(),
-    );
-    const { overlong, overQuotaCount: overQuota } = loaded;
-    if (overlong + overQuota > 0) {
-      this.#log?.warn({ overlong, overQuota }, 'subscriptions of stored MQTT sessions beyond the limits were removed');
-    }
-    await this.#outgoing.start(broker);
-    await this.#wills.start(broker);
-    await this.#retained.start();
-    this.#expiry.start();
-    this.#adoption?.start();
+  setup(broker: BrokerIdentity): Promise<void> {
+    return this.#stores.start(broker);
   }
 
-  /** Stops long reads and cleaning; resolves when no write is pending. */
-  async destroy(): Promise<void> {
-    this.#writes.closed = true;
-    this.#sessions.close();
-    await this.#expiry.close();
-    await this.#adoption?.close();
-    this.#usage.onChange = () => {};
-    clearTimeout(this.#usageTimer);
-    await this.#writeUsage();
-    await this.#writes.idle();
-    await this.#tables.close();
-  }
-
-  /** If this cannot be written, the next start counts from the stored records. */
-  async #writeUsage(): Promise<void> {
-    const changes = this.#usage.takeChanges();
-    if (changes.length > 0) await this.#writes.finish(changes).catch(() => {});
+  destroy(): Promise<void> {
+    return this.#stores.close();
   }
 
   storeRetained(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
@@ -308,37 +215,37 @@ export class MqttPersistence implements MqttSessions {
   }
 
   addSubscriptions(client: PacketClient, subscriptions: readonly Subscription[]): Promise<void> {
-    return this.#sessions.subscribe(client, subscriptions);
+    return this.#subscriptionWrites.subscribe(client, subscriptions);
   }
 
   removeSubscriptions(client: PacketClient, filters: readonly string[]): Promise<void> {
-    return this.#sessions.unsubscribe(client, filters);
+    return this.#subscriptionWrites.unsubscribe(client, filters);
   }
 
   async subscriptionsByClient(client: PacketClient): Promise<Subscription[]> {
-    return this.#sessions.listOf(client.id);
+    return this.#index.subscriptionsOf(client.id);
   }
 
   async subscriptionsByTopic(topic: string): Promise<TopicSubscription[]> {
-    return this.#sessions.subscriptions.match(topic);
+    return this.#index.subscriptions.match(topic);
   }
 
   /** Whether any stored session is to get this message. */
   hasSubscribers(message: RoutedMessage): boolean {
-    return this.#sessions.subscriptions.hasSubscribers(message);
+    return this.#index.subscriptions.hasSubscribers(message);
   }
 
   takes(clientId: string, message: RoutedMessage): boolean {
-    return this.#sessions.subscriptions.takes(clientId, message);
+    return this.#index.subscriptions.takes(clientId, message);
   }
 
   /** Keeps a message for all stored sessions that are to get it. */
   enqueueForSubscribers(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
-    return this.#outgoing.enqueueFor(this.#sessions.subscriptions.takersOf(packet), packet, 'routed', joined);
+    return this.#outgoing.enqueueFor(this.#index.subscriptions.takersOf(packet), packet, 'routed', joined);
   }
 
   async countOffline(): Promise<{ readonly subsCount: number; readonly clientsCount: number }> {
-    return this.#sessions.subscriptions.count();
+    return this.#index.subscriptions.count();
   }
 
   /** A client connects that begins anew: the earlier session is removed completely. */
@@ -347,7 +254,7 @@ export class MqttPersistence implements MqttSessions {
   }
 
   getClientList(filter: string): Readable {
-    return Readable.from(this.#sessions.clientsOf(filter));
+    return Readable.from(this.#index.clientsOf(filter));
   }
 
   outgoingEnqueue(recipient: QueueRecipient, packet: StoredPacket): Promise<void> {
@@ -410,8 +317,3 @@ export class MqttPersistence implements MqttSessions {
     return Readable.from(this.#wills.ofOthersThan(brokers));
   }
 }
-
-const unlimited: MqttQuotas = {
-  quotaOf: () => ({ sessions: Infinity, sessionBytes: Infinity, retainedBytes: Infinity }),
-  onRefused: () => {},
-};

@@ -4,7 +4,8 @@ import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { Refusal } from '../../../base/refusal.ts';
 import type { StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
-import { MqttPersistence, type MqttPersistenceOptions } from './mqtt-persistence.ts';
+import { MqttPersistence } from './mqtt-persistence.ts';
+import type { MqttStoresOptions } from './mqtt-stores.ts';
 import type { MqttTables } from './mqtt-tables.ts';
 
 export interface MqttEngine {
@@ -29,7 +30,7 @@ export interface Run extends Pick<MqttData, 'count' | 'fill'> {
   readonly tables: MqttTables;
 }
 
-type Rules = Partial<Pick<MqttPersistenceOptions, 'matchesForm' | 'mayReceive'>>;
+type Rules = Partial<Pick<MqttStoresOptions, 'matchesForm' | 'mayReceive'>>;
 
 /** The runs of a service on the same data. */
 export class MqttRuns {

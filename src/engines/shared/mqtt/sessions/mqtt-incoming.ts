@@ -11,6 +11,7 @@ import type { MqttReads } from '../mqtt-tables.ts';
 import { type MqttUsage, messageCost } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
 import type { StoredSession } from './mqtt-session.ts';
+import type { SessionIndex } from './session-index.ts';
 import type { StoredSessions } from './stored-sessions.ts';
 
 /**
@@ -21,7 +22,8 @@ const nothingAwaits = new Error('No message awaits PUBREL under this packet id.'
 export class MqttIncoming {
   readonly #writes: MqttWrites;
   readonly #reads: MqttReads;
-  readonly #sessions: StoredSessions;
+  readonly #index: SessionIndex;
+  readonly #sessions: Pick<StoredSessions, 'hasEnded' | 'write'>;
   readonly #usage: MqttUsage;
   readonly #ofCleanSessions = new WeakMap<PacketClient, CleanIds>();
   readonly #ofKeptSessions = new WeakMap<PacketClient, HeldIds>();
@@ -29,11 +31,13 @@ export class MqttIncoming {
   constructor(parts: {
     readonly writes: MqttWrites;
     readonly reads: MqttReads;
-    readonly sessions: StoredSessions;
+    readonly index: SessionIndex;
+    readonly sessions: Pick<StoredSessions, 'hasEnded' | 'write'>;
     readonly usage: MqttUsage;
   }) {
     this.#writes = parts.writes;
     this.#reads = parts.reads;
+    this.#index = parts.index;
     this.#sessions = parts.sessions;
     this.#usage = parts.usage;
   }
@@ -54,7 +58,7 @@ export class MqttIncoming {
   #heldIdsOf(client: PacketClient): HeldIds | undefined {
     const known = this.#ofKeptSessions.get(client);
     if (known?.session.ended === false) return known;
-    const session = this.#sessions.hasEnded(client) ? undefined : this.#sessions.find(client.id);
+    const session = this.#sessions.hasEnded(client) ? undefined : this.#index.find(client.id);
     if (session === undefined) return undefined;
     const ids = new HeldIds(session, this.#usage);
     this.#ofKeptSessions.set(client, ids);
@@ -72,7 +76,7 @@ export class MqttIncoming {
       return nothingToStore;
     }
     if (this.#sessions.hasEnded(client)) return nothingToStore;
-    const session = this.#sessions.getOrCreate(client.id);
+    const session = this.#index.getOrCreate(client.id);
     assertCapacity(session.incoming);
     const bytes = messageCost(packet);
     if (!this.#usage.takeBytes(session, bytes))
@@ -100,7 +104,7 @@ export class MqttIncoming {
   async get(client: PacketClient, packet: StoredPacket): Promise<StoredPacket> {
     const messageId = packetIdOf(packet);
     if (this.#ofCleanSessions.get(client)?.has(messageId)) return { cmd: 'publish', messageId };
-    const session = this.#sessions.find(client.id);
+    const session = this.#index.find(client.id);
     const stored = session?.incoming.get(messageId);
     if (session === undefined || stored === undefined) throw nothingAwaits;
     if (stored.stored === undefined) return { cmd: 'publish', messageId };
@@ -114,7 +118,7 @@ export class MqttIncoming {
   async remove(client: PacketClient, packet: StoredPacket): Promise<void> {
     const id = packetIdOf(packet);
     if (this.#ofCleanSessions.get(client)?.delete(id)) return;
-    const session = this.#sessions.find(client.id);
+    const session = this.#index.find(client.id);
     const stored = session?.incoming.get(id);
     if (session === undefined || stored === undefined) return;
     if (stored.stored === undefined) {
@@ -130,7 +134,7 @@ export class MqttIncoming {
     this.#ofCleanSessions.delete(client);
     // A clean connection has stored nothing; what is stored under its client id belongs to a later session.
     if (client.clean === true) return;
-    const session = this.#sessions.find(client.id);
+    const session = this.#index.find(client.id);
     if (session === undefined || session.incoming.size === 0) return;
     const ids = [...session.incoming.keys()];
     for (const id of ids) this.#forget(session, id);

@@ -18,12 +18,12 @@ import { type MqttUsage, messageCost } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
 import type { StoredSession } from './mqtt-session.ts';
 import { rowsOf } from './session-changes.ts';
-import type { StoredSessions } from './stored-sessions.ts';
+import type { SessionIndex } from './session-index.ts';
 
 export class MqttOutgoing {
   readonly #writes: MqttWrites;
   readonly #reads: MqttReads;
-  readonly #sessions: StoredSessions;
+  readonly #index: SessionIndex;
   readonly #usage: MqttUsage;
   #broker: BrokerIdentity = { id: '' };
   #lastMessage = 0;
@@ -37,12 +37,12 @@ export class MqttOutgoing {
   constructor(parts: {
     readonly writes: MqttWrites;
     readonly reads: MqttReads;
-    readonly sessions: StoredSessions;
+    readonly index: SessionIndex;
     readonly usage: MqttUsage;
   }) {
     this.#writes = parts.writes;
     this.#reads = parts.reads;
-    this.#sessions = parts.sessions;
+    this.#index = parts.index;
     this.#usage = parts.usage;
   }
 
@@ -68,7 +68,7 @@ export class MqttOutgoing {
   enqueue(recipients: readonly QueueRecipient[], packet: StoredPacket, way: 'routed' | 'direct'): Promise<void> {
     const qosOf = new Map<StoredSession, number>();
     for (const { clientId, qos = 2 } of recipients) {
-      const session = this.#sessions.findOrCreate(clientId);
+      const session = this.#index.findOrCreate(clientId);
       if (session === undefined) this.dropped += 1;
       else qosOf.set(session, Math.max(qosOf.get(session) ?? 0, qos));
     }
@@ -106,7 +106,7 @@ export class MqttOutgoing {
    * use.
    */
   update(client: PacketClient, packet: StoredPacket): Promise<void> {
-    const session = this.#sessions.find(client.id);
+    const session = this.#index.find(client.id);
     if (session === undefined || packet.messageId === undefined) return Promise.resolve();
     if (packet.cmd === 'pubrel') return this.#release(session, packet.messageId);
     const message = this.#keyOf(packet);
@@ -127,7 +127,7 @@ export class MqttOutgoing {
    * Removes the message acknowledged under this packet id; without a packet id, a message that may not be delivered.
    */
   async clear(client: PacketClient, packet: StoredPacket): Promise<void> {
-    const session = this.#sessions.find(client.id);
+    const session = this.#index.find(client.id);
     if (session === undefined) return;
     const packetId = packet.messageId ?? undefined;
     if (packetId === undefined) return this.#clearUnsent(session, packet);
@@ -150,7 +150,7 @@ export class MqttOutgoing {
 
   /** The messages stored for the client by now, oldest first; later ones are delivered as they come. */
   replay(client: PacketClient): AsyncIterable<StoredPacket> | readonly StoredPacket[] {
-    const session = this.#sessions.find(client.id);
+    const session = this.#index.find(client.id);
     if (session !== undefined) return this.#replay(client, session, this.#committedMessage);
     this.#sentBeforeReplay.set(client, null);
     return [];

@@ -1,5 +1,5 @@
-// The subscriptions of stored sessions, and which sessions get a message. Part of stored-sessions.ts, which writes the
-// tables. Permission to keep a message is asked once for each user, however many sessions and filters they have.
+// The subscriptions of stored sessions, and which sessions get a message. Part of session-index.ts; subscription-writes.ts
+// writes the tables. Permission to keep a message is asked once for each user, however many sessions and filters they have.
 import type { RoutedMessage, SubscriptionOptions, TopicSubscription } from '../../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../../domain/users/user.ts';
 import { MqttFilterIndex } from '../mqtt-filter-index.ts';

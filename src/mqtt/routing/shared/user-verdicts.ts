@@ -1,8 +1,8 @@
 // Whether any session of a user may have a message, decided once for each user and message: otherwise every member of every group
 // of shared subscriptions would be asked, thousands for each message that is not for them. Used by shared-subscriptions.ts.
-import type { UserKey } from '../../domain/users/user.ts';
-import type { Access } from '../access.ts';
-import type { RoutedMessage } from './routed-message.ts';
+import type { UserKey } from '../../../domain/users/user.ts';
+import type { Access } from '../../access.ts';
+import type { RoutedMessage } from '../routed-message.ts';
 
 export class UserVerdicts {
   readonly #access: Pick<Access, 'mayKeep'>;

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { properties } from '../../../test/support/properties.ts';
-import { limits } from '../../config/limits.ts';
-import type { Qos } from '../protocol/packet-types.ts';
+import { properties } from '../../../../test/support/properties.ts';
+import { limits } from '../../../config/limits.ts';
+import type { Qos } from '../../protocol/packet-types.ts';
 import { SharedGroups } from './shared-groups.ts';
 
 const all = () => true;

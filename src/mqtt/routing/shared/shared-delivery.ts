@@ -1,10 +1,10 @@
-// What shared subscriptions know: groups, their members, and the messages that these have. Used by shared-subscriptions.ts.
-import type { Caller } from '../../domain/callers/caller.ts';
-import type { StoredPacket } from '../../domain/ports/mqtt-sessions.ts';
-import type { UserKey } from '../../domain/users/user.ts';
-import type { Qos } from '../protocol/packet-types.ts';
-import type { LiveFilter } from './live-filter.ts';
-import type { RoutedMessage } from './routed-message.ts';
+// What shared subscriptions know: groups, their members, and the messages that these have, one by one.
+import type { Caller } from '../../../domain/callers/caller.ts';
+import type { StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
+import type { UserKey } from '../../../domain/users/user.ts';
+import type { Qos } from '../../protocol/packet-types.ts';
+import type { LiveFilter } from '../live-filter.ts';
+import type { RoutedMessage } from '../routed-message.ts';
 
 /** A group as the tree of filters has it. */
 export class SharedGroup {

@@ -2,8 +2,8 @@
 // where they are equal. What a member had when it leaves goes to others, in its order, so that nothing is lost by leaving.
 // Pure; used by what routes messages, which holds them. Each message counted here waits in its member's session too, and is
 // bounded with it: whoever takes it from there, for whatever reason, must say `settled`.
-import { limits } from '../../config/limits.ts';
-import type { Qos } from '../protocol/packet-types.ts';
+import { limits } from '../../../config/limits.ts';
+import type { Qos } from '../../protocol/packet-types.ts';
 
 /** Whether a member may get messages: whether it may view them, and what else its session asks for. */
 export type MayGet<M> = (member: M) => boolean;

@@ -1,0 +1,98 @@
+// Passes stored sessions between processes that share a database: lets one go when all of it is stored, and takes one that no
+// other process has, with its filters and all that waits for it. An engine of one process has no handover, and nothing to pass.
+
+import type { MqttTables, SessionHandover, TakenSession } from '../mqtt-tables.ts';
+import type { MqttUsage } from '../mqtt-usage.ts';
+import type { MqttWrites } from '../mqtt-writes.ts';
+import type { MqttOutgoing } from './mqtt-outgoing.ts';
+import { inFlightBytesOf, StoredSession } from './mqtt-session.ts';
+import type { SessionIndex } from './session-index.ts';
+import type { StoredSessions } from './stored-sessions.ts';
+
+export class SessionTransfer {
+  readonly #handover: SessionHandover | undefined;
+  readonly #index: SessionIndex;
+  readonly #sessions: Pick<StoredSessions, 'endConnection'>;
+  readonly #outgoing: Pick<MqttOutgoing, 'reserve' | 'committed'>;
+  readonly #writes: MqttWrites;
+  readonly #usage: MqttUsage;
+  /** By client id: sessions that are being let go, and that are being taken. Bounded by the connections that begin. */
+  readonly #leaving = new Set<string>();
+  readonly #coming = new Map<string, Promise<void>>();
+  /** Called when a session is one of another process. */
+  onLetGo: (clientId: string) => void = () => {};
+  /** Called when a session has come from another process. */
+  onTaken: (clientId: string) => void = () => {};
+
+  constructor(parts: {
+    readonly tables: Pick<MqttTables, 'handover'>;
+    readonly index: SessionIndex;
+    readonly sessions: Pick<StoredSessions, 'endConnection'>;
+    readonly outgoing: Pick<MqttOutgoing, 'reserve' | 'committed'>;
+    readonly writes: MqttWrites;
+    readonly usage: MqttUsage;
+  }) {
+    this.#handover = parts.tables.handover;
+    this.#index = parts.index;
+    this.#sessions = parts.sessions;
+    this.#outgoing = parts.outgoing;
+    this.#writes = parts.writes;
+    this.#usage = parts.usage;
+  }
+
+  /** Lets a session go to another process. Tried again where it fails. */
+  async letGo(clientId: string): Promise<void> {
+    if (this.#handover === undefined) return;
+    this.#sessions.endConnection(clientId);
+    const session = this.#index.find(clientId);
+    if (session !== undefined) {
+      this.#leaving.add(clientId);
+      this.#index.remove(session);
+      this.onLetGo(clientId);
+    }
+    if (!this.#leaving.has(clientId)) return;
+    // Behind all that was to be stored of it.
+    await this.#writes.finish([]);
+    await this.#handover.letGo(clientId);
+    this.#leaving.delete(clientId);
+  }
+
+  /** Takes a session that no other process has; nothing where this one has it. */
+  async take(clientId: string): Promise<void> {
+    if (this.#handover === undefined || this.#index.find(clientId) !== undefined) return;
+    const known = this.#coming.get(clientId);
+    if (known !== undefined) return known;
+    const coming = this.#take(this.#handover, clientId).finally(() => this.#coming.delete(clientId));
+    this.#coming.set(clientId, coming);
+    await coming;
+  }
+
+  async #take(handover: SessionHandover, clientId: string): Promise<void> {
+    let last = 0;
+    const taken = await handover.take(clientId, (count) => {
+      const before = this.#outgoing.reserve(count);
+      last = before + count;
+      return before;
+    });
+    if (taken === undefined) return;
+    // Messages with smaller numbers may be on their way to the disk.
+    await this.#writes.finish([]);
+    this.#outgoing.committed(last);
+    this.#add(taken);
+    this.onTaken(clientId);
+  }
+
+  #add({ key, clientId, user, awayMs, expiryS, filters, queued, queuedBytes, sent, incoming }: TakenSession): void {
+    this.#leaving.delete(clientId);
+    const session = new StoredSession(key, clientId, { user, awayMs, expiryS, stored: true });
+    this.#index.add(session);
+    for (const { filter, options } of filters)
+      if (this.#usage.countFilter(user, filter)) this.#index.subscriptions.put(session, filter, options);
+    session.queued = queued;
+    session.queuedBytes = queuedBytes;
+    for (const { packetId, isReleased, ...rest } of sent)
+      session.putSent(packetId, { ...rest, ...(isReleased && { released: Promise.resolve() }) });
+    for (const { packetId, bytes } of incoming) session.putIncoming(packetId, { stored: Promise.resolve(), bytes });
+    this.#usage.countBytes(user, inFlightBytesOf(session));
+  }
+}
