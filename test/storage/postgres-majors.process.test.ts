@@ -1,0 +1,45 @@
+// The tests of the engine on PostgreSQL, with the majors that Debian's package is not: in the long tests alone, which install them
+// into a temporary folder as the lock file in postgres-majors/ has them.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const majors = [14, 16, 17, 18];
+const parts = ['storage/engines.test', 'src/engines/postgres'];
+const skip = process.env['DUNDUN_TEST_LONG'] !== '1' && 'a long test';
+
+suite('PostgreSQL of other majors', { skip, timeout: 2 * 3_600_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dundun-majors-'));
+
+  before(async () => {
+    cpSync(resolve('test/storage/postgres-majors'), folder, { recursive: true });
+    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  for (const major of majors)
+    test(`the engine holds all its tests on PostgreSQL ${major}`, async (t) => {
+      const here = join(folder, 'node_modules');
+      const name = readdirSync(here).find((one) => one === `postgres-${major}-${process.arch}`);
+      if (name === undefined) return t.skip(`no PostgreSQL ${major} for ${process.arch}`);
+      // Links among its libraries, which packages of npm cannot hold.
+      await run('node', ['scripts/hydrate-symlinks.js'], { cwd: join(here, name) });
+      const program = join(here, name, 'native/bin/postgres');
+      assert.ok(existsSync(program));
+      const { stdout: version } = await run(program, ['--version']);
+      assert.match(version, new RegExp(`\\(PostgreSQL\\) ${major}\\.`));
+      const env: NodeJS.ProcessEnv = { ...process.env, DUNDUN_TEST_POSTGRES: program };
+      // They are not long, and know nothing of this one.
+      for (const variable of ['DUNDUN_TEST_LONG', 'NODE_TEST_CONTEXT']) delete env[variable];
+      const { stdout } = await run('node', ['scripts/test.ts', ...parts], { env, maxBuffer: 64 * 1024 * 1024 });
+      const [, passed = '0'] = /^ℹ pass (\d+)$/m.exec(stdout) ?? [];
+      assert.match(stdout, /^ℹ fail 0$/m);
+      assert.ok(Number(passed) > 400, stdout.slice(-2_000));
+      t.diagnostic(`${version.trim()}: ${passed} tests`);
+    });
+});
