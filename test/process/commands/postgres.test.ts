@@ -2,7 +2,7 @@
 // their work there.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import type { NodesReport } from '../../../src/domain/ports/nodes-report.ts';
+import type { NodesReport } from '../../../src/domain/ports/nodes.ts';
 import { createDatabase, sharedServer, withoutPostgres } from '../../support/postgres.ts';
 import { call, type Dundun, login, makeFolder, runVerb, startDundun, withLimits } from '../../support/process.ts';
 
@@ -53,6 +53,7 @@ suite('the command line on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.equal((await listed()).nodes.find(({ id }) => id === 'gone')?.isAlive, false);
     const { stdout } = await runVerb(['nodes'], { settings });
     assert.match(stdout, /alive, since .*\n {2}holds: .*outbox/);
+    assert.match(stdout, /on .+, release \d.*: \d+ connections of HTTP, 0 of MQTT, [\d.]+ datapoints a second/);
     assert.match(stdout, /gone {2}silent for 6\d s/);
     const inFolder = await runVerb(['nodes'], { settings: { DUNDUN_DATA_DIR: makeFolder() } });
     assert.equal(inFolder.code, 1);
