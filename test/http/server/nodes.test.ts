@@ -20,9 +20,15 @@ const call = 'GET /nodes';
 
 interface Node {
   readonly id: string;
+  readonly answering: boolean;
+  readonly host?: string;
+  readonly started: string;
+  readonly last_seen: string;
   readonly alive: boolean;
+  readonly behind: { readonly datapoints: number; readonly changes: number };
   readonly leases: readonly string[];
-  readonly connections?: object;
+  readonly connections?: { readonly http: number; readonly mqtt: number };
+  readonly datapoints_per_second?: number;
 }
 
 suite('the servers of the service', () => {
@@ -35,10 +41,15 @@ suite('the servers of the service', () => {
   });
   after(() => server.stop());
 
-  const listed = async () => (await make(server, { as: 'admin', call, expect: 200 })).body;
+  const listed = async (): Promise<{ readonly shared: boolean; readonly nodes: readonly Node[] }> =>
+    (await make(server, { as: 'admin', call, expect: 200 })).body;
   /** The one that answers, once it has told of itself since what was done before: at once on a folder. */
   const own = async (isTold: (node: Node) => boolean = () => true): Promise<Node> => {
-    const found = async () => (await listed()).nodes.find(({ answering }: { answering: boolean }) => answering);
+    const found = async () => {
+      const node = (await listed()).nodes.find(({ answering }) => answering);
+      assert.ok(node !== undefined);
+      return node;
+    };
     await until(async () => isTold(await found()));
     return found();
   };
@@ -67,23 +78,23 @@ suite('the servers of the service', () => {
     );
     const { shared, nodes } = await listed();
     assert.deepEqual([shared, nodes.length], [isOnPostgres, 1]);
-    const { id, started, last_seen, leases, connections, ...rest } = node as Node & Record<string, string>;
+    const { id, started, last_seen, leases, connections, ...rest } = node;
     assert.deepEqual(rest, {
       ...{ answering: true, host: hostname(), release: packageJson.version, alive: true },
       ...{ behind: { datapoints: 0, changes: 0 }, datapoints_per_second: 0 },
     });
-    assert.ok(String(started) <= String(last_seen));
+    assert.ok(started <= last_seen);
     assert.equal(new Set(leases).size, leases.length);
     assert.ok(connections !== undefined);
     assert.equal((await own()).id, id);
   });
 
   test('tell of connections as they come and go, and of datapoints over the last minute', async () => {
-    const mqttOf = (node: Node) => (node.connections as { mqtt: number }).mqtt;
+    const mqttOf = ({ connections }: Node) => connections?.mqtt;
     await own((node) => mqttOf(node) === 0);
     const clients = await Promise.all([1, 2].map(() => Client.connect(server, 'owner')));
-    const { connections } = (await own((node) => mqttOf(node) === 2)) as Node & { connections: { http: number } };
-    assert.ok(connections.http >= 1);
+    const { connections } = await own((node) => mqttOf(node) === 2);
+    assert.ok((connections?.http ?? 0) >= 1);
     await Promise.all(clients.map((client) => client.end()));
     await own((node) => mqttOf(node) === 0);
     const json = { id: 'd', sensors: [{ id: 's' }] };
@@ -91,10 +102,9 @@ suite('the servers of the service', () => {
     server.clock.advance(30_000);
     for (let value = 0; value < 15; value++)
       await make(server, { as: 'owner', call: 'POST /devices/d/sensors/s/value', json: { value }, expect: 204 });
-    const rateOf = (node: Node) => (node as Node & { datapoints_per_second: number }).datapoints_per_second;
-    await own((node) => rateOf(node) === 0.5);
+    await own((node) => node.datapoints_per_second === 0.5);
     server.clock.advance(30_000);
-    await own((node) => rateOf(node) === 0.25);
+    await own((node) => node.datapoints_per_second === 0.25);
   });
 
   test('are not told where the database does not answer, but that it does not', async () => {
@@ -127,22 +137,21 @@ suite('the servers of the service', () => {
         `INSERT INTO node (id, started, renewed, followed_position)
           VALUES ('gone', now() + interval '1 minute', now() - interval '2 days', 0)`,
       );
-      const named = async () => (await listed()).nodes as (Node & { host?: string; answering: boolean })[];
-      await until(async () => (await named()).some(({ host }) => host === 'field-2'));
-      const [first, other, gone, ...more] = await named();
-      assert.deepEqual([first?.answering, other?.answering, gone?.answering, more], [true, false, false, []]);
-      const { id, started, last_seen, ...told } = other as Node & Record<string, unknown>;
+      await until(async () => (await listed()).nodes.some(({ host }) => host === 'field-2'));
+      const [first, other, gone, ...more] = (await listed()).nodes;
+      assert.ok(first !== undefined && other !== undefined && gone !== undefined);
+      assert.deepEqual([first.answering, other.answering, gone.answering, more], [true, false, false, []]);
+      const { id, started, last_seen, ...told } = other;
       assert.deepEqual(told, {
         ...{ answering: false, host: 'field-2', release: '0.0.1', alive: true, leases: [] },
         behind: { datapoints: 0, changes: 0 },
         ...{ connections: { http: 7, mqtt: 8 }, datapoints_per_second: 1230 },
       });
-      assert.notEqual(id, first?.id);
-      assert.ok(typeof started === 'string' && typeof last_seen === 'string');
-      const { behind, ...silent } = gone as Node & { behind: { datapoints: number }; last_seen: string };
-      assert.deepEqual([silent.alive, silent.leases, silent.connections], [false, [], undefined]);
-      assert.ok(behind.datapoints >= 15);
-      assert.ok(Date.parse(silent.last_seen) < Date.now() - 24 * 3_600_000);
+      assert.notEqual(id, first.id);
+      assert.ok(started <= last_seen);
+      assert.deepEqual([gone.alive, gone.leases, gone.connections], [false, [], undefined]);
+      assert.ok(gone.behind.datapoints >= 15);
+      assert.ok(Date.parse(gone.last_seen) < Date.now() - 24 * 3_600_000);
     } finally {
       await runSql(server.folder, "DELETE FROM node WHERE id = 'gone'");
       await second.close();

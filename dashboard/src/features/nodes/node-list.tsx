@@ -5,6 +5,7 @@ import type { Schemas } from '../../api/client.ts';
 import { limits } from '../../limits.ts';
 import { Age } from '../../shared/device/age.tsx';
 import rows from '../../shared/list/column-rows.module.css';
+import { listed } from '../../strings/listed.ts';
 import { usePageStrings } from '../../strings/strings.ts';
 import { NodeState } from './node-state.tsx';
 import classes from './nodes.module.css';
@@ -55,7 +56,7 @@ function Names({ node: { id, host, release, started, answering } }: { readonly n
   return (
     <div className={rows.names}>
       <span className={classes.name}>
-        <span className={`${rows.name} d-ellipsis`} title={id}>
+        <span className={`${rows.name} d-ellipsis`} dir="auto" title={host ?? id}>
           {host ?? id}
         </span>
         {answering && (
@@ -95,20 +96,25 @@ function Behind({ node: { behind }, readLaterMax }: { readonly node: Node; reado
     ...(datapoints > readLaterMax ? [words.datapoints(datapoints)] : []),
     ...(changes > 0 ? [words.changes(changes)] : []),
   ];
-  return parts.length === 0 ? <span className="d-quiet">{words.upToDate}</span> : parts.join(', ');
+  return parts.length === 0 ? <span className="d-quiet">{words.upToDate}</span> : listed(parts);
 }
 
 function Work({ leases }: { readonly leases: readonly string[] }) {
   const { nodes: words } = usePageStrings();
   if (leases.length === 0) return <span className="d-quiet">{words.noWork}</span>;
   const named = leases.map((lease) => words.works[lease.replace(/\/\d+$/, '') as keyof typeof words.works] ?? lease);
-  return [...new Set(named)].join(', ');
+  return listed([...new Set(named)]);
 }
 
 export function Connections({ node: { connections } }: { readonly node: Node }) {
   const { nodes: words } = usePageStrings();
   if (connections === undefined) return <span className="d-quiet">{words.untold}</span>;
-  return `${words.http(connections.http)} · ${words.mqtt(connections.mqtt)}`;
+  return (
+    <>
+      <bdi className={classes.part}>{words.http(connections.http)}</bdi> ·{' '}
+      <bdi className={classes.part}>{words.mqtt(connections.mqtt)}</bdi>
+    </>
+  );
 }
 
 export function Rate({ node: { datapoints_per_second: rate } }: { readonly node: Node }) {

@@ -9,6 +9,7 @@ import { limits } from '../../limits.ts';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
+import { listed } from '../../strings/listed.ts';
 import { usePageStrings } from '../../strings/strings.ts';
 import { NodeList } from './node-list.tsx';
 import { OnlyNode } from './only-node.tsx';
@@ -50,7 +51,7 @@ function Nodes({ told: { shared, nodes } }: { readonly told: Schemas['Nodes'] })
 function Summary({ nodes }: { readonly nodes: readonly Schemas['Node'][] }) {
   const { nodes: words } = usePageStrings();
   const silent = nodes.filter(({ alive }) => !alive).length;
-  return silent === 0 ? words.count(nodes.length) : `${words.count(nodes.length)}, ${words.silentCount(silent)}`;
+  return listed([words.count(nodes.length), ...(silent === 0 ? [] : [words.silentCount(silent)])]);
 }
 
 function isForAdmins(error: Error | null): boolean {

@@ -16,7 +16,7 @@ export function OnlyNode({ node }: { readonly node: Schemas['Node'] }) {
     [words.started, <Age key="started" at={node.started} />],
     [words.connections, <Connections key="connections" node={node} />],
     [words.rate, <Rate key="rate" node={node} />],
-    [words.machine, node.host ?? words.untold],
+    [words.machine, <bdi key="machine">{node.host ?? words.untold}</bdi>],
     [words.releaseName, node.release ?? words.untold],
   ];
   return (
@@ -30,7 +30,7 @@ export function OnlyNode({ node }: { readonly node: Schemas['Node'] }) {
         ))}
       </dl>
       <Text c="dimmed" fz="sm" maw={640}>
-        {words.beyond} <Code>docs/scaling.md</Code>
+        {words.beyond} <Code>docs/scaling.md</Code>.
       </Text>
     </Section>
   );

@@ -19,7 +19,7 @@ export const nodes: Strings['nodes'] = {
   answering: 'يجيبك',
   release: (release) => `الإصدار ${release}`,
   releaseName: 'الإصدار',
-  machine: 'الجهاز المضيف',
+  machine: 'المضيف',
   started: 'بدأ',
   behind: 'التأخر',
   upToDate: 'غير متأخر',
