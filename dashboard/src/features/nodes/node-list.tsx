@@ -5,7 +5,7 @@ import type { Schemas } from '../../api/client.ts';
 import { limits } from '../../limits.ts';
 import { Age } from '../../shared/device/age.tsx';
 import rows from '../../shared/list/column-rows.module.css';
-import { listed } from '../../strings/listed.ts';
+import { comma, listed } from '../../strings/listed.ts';
 import { usePageStrings } from '../../strings/strings.ts';
 import { NodeState } from './node-state.tsx';
 import classes from './nodes.module.css';
@@ -111,7 +111,8 @@ export function Connections({ node: { connections } }: { readonly node: Node }) 
   if (connections === undefined) return <span className="d-quiet">{words.untold}</span>;
   return (
     <>
-      <bdi className={classes.part}>{words.http(connections.http)}</bdi> ·{' '}
+      <bdi className={classes.part}>{words.http(connections.http)}</bdi>
+      {comma()}
       <bdi className={classes.part}>{words.mqtt(connections.mqtt)}</bdi>
     </>
   );
