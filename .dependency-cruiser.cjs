@@ -17,6 +17,7 @@ const nouns = [
   'users',
   'permissions',
   'settings',
+  'nodes',
   'keys',
   'quotas',
   'devices',

@@ -31,6 +31,7 @@ import { followAnnouncements } from './wiring/wire-announcements.ts';
 import { type Domain, wireDomain } from './wiring/wire-domain.ts';
 import { hostOf, httpOptions, openMetrics, warnOfPlainText } from './wiring/wire-edges.ts';
 import { openMqttSessions } from './wiring/wire-mqtt.ts';
+import { tellOfThisNode } from './wiring/wire-nodes.ts';
 
 /** What tests replace: time, randomness, log, senders, and parts of the engine. */
 export interface ServerOverrides {
@@ -132,6 +133,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     const certificates = Certificates.open(config, { clock, log });
     closers.push(async () => certificates?.close());
     const mqtt = await makeMqtt({ config, clock, log, engine, domain, proxies, securityHeaders, certificates });
+    closers.push(tellOfThisNode({ nodes: engine.nodes, domain, mqtt: mqtt.counts, clock }));
     const { writer, storageQuota, retention, rules, byteBudget, futureDated } = domain;
     const eventLoop = new EventLoopMonitor(log);
     closers.push(async () => eventLoop.close());

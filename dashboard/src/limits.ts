@@ -87,6 +87,10 @@ export const limits = {
   completionsMax: 8,
   /** MQTT clients shown at once, the most that the server gives. Beyond: search. */
   clientsShownMax: 1_000,
+  /** Milliseconds between two looks at the servers, which tell of themselves every second; none while nobody sees the page. */
+  nodesPollMs: 5_000,
+  /** Seconds of all that comes that a server may have to read yet without being behind: it told so up to a second ago. */
+  nodesBehindS: 2,
   /** Alarms shown at once. Beyond: it says so. */
   alarmsShownMax: 200,
   /** Alarms that are looked through without help. Beyond: filters stand over them, and one press acknowledges all. */

@@ -53,6 +53,7 @@ const lists: Readonly<Record<string, Scene>> = {
   'projects-new': { path: '/projects', act: press('New project') },
   users: { path: '/users' },
   'users-new': { path: '/users', act: press('New user') },
+  nodes: { path: '/nodes' },
   profile: { path: '/profile' },
   'profile-messages': { path: '/profile?tab=messages' },
   'profile-shares': { path: '/profile?tab=shares' },

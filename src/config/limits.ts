@@ -890,6 +890,11 @@ export const limits = {
   nodeDeadMs: 5_000,
   /** Servers on one database. Beyond: the next one waits until one has ended. */
   serversMax: 1_000,
+  /** Leases of a server that are shown. Beyond: left out. */
+  nodeLeasesShown: 32,
+  /** Milliseconds over which a server tells how many datapoints it stores a second, and between two looks at how many it has stored. */
+  nodeRateMs: 60_000,
+  nodeRateLookMs: 5_000,
   /** Milliseconds after which the position of the watcher of rules is stored in the database. */
   confirmMs: 1_000,
   /**

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../base/time/clock.ts';
 import type { Announcer } from '../domain/ports/coordination.ts';
 import type { Engine } from '../domain/ports/engine.ts';
 import type { DataLocation, Maintenance } from '../domain/ports/maintenance.ts';
-import type { NodesReport } from '../domain/ports/nodes-report.ts';
+import type { NodesReport } from '../domain/ports/nodes.ts';
 import type { RegistryStores } from '../domain/ports/registry-stores.ts';
 import { makeBackup } from './embedded/backup/make-backup.ts';
 import { restoreBackup } from './embedded/backup/restore-backup.ts';

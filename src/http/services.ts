@@ -28,6 +28,7 @@ import type { Gateways } from '../domain/gateways/gateways.ts';
 import type { RefusedCalls } from '../domain/gateways/refused-calls.ts';
 import type { Keys } from '../domain/keys/keys.ts';
 import type { Live } from '../domain/live/live.ts';
+import type { Nodes } from '../domain/nodes/nodes.ts';
 import type { Messages } from '../domain/notifications/outbox/messages.ts';
 import type { Notifications } from '../domain/notifications/rules/notifications.ts';
 import type { PermissionQueries } from '../domain/permissions/permission-queries.ts';
@@ -83,5 +84,6 @@ export interface Services {
   readonly keys: Keys;
   readonly guestAccess: GuestAccessSetting;
   readonly clockConfirmation: ClockConfirmation;
+  readonly nodes: Nodes;
   readonly quotas: Quotas;
 }

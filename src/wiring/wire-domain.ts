@@ -43,6 +43,7 @@ import { Gateways } from '../domain/gateways/gateways.ts';
 import { Presence } from '../domain/gateways/presence.ts';
 import { RefusedCalls } from '../domain/gateways/refused-calls.ts';
 import { Live } from '../domain/live/live.ts';
+import { Nodes } from '../domain/nodes/nodes.ts';
 import type { Sender } from '../domain/notifications/outbox/sender.ts';
 import { AnnouncedRuleChanges } from '../domain/notifications/rules/announced-rule-changes.ts';
 import { DryRun } from '../domain/notifications/rules/dry-run.ts';
@@ -286,6 +287,7 @@ export async function wireDomain(parts: {
       formerIds: stores.formerIds,
     }),
     quotas,
+    nodes: new Nodes({ permissions, register: engine.nodes }),
     sharing: new Sharing({ ...known, store: stores.devices, recordShares: stores.recordShares, users }),
     permissionQueries: new PermissionQueries({
       permissions,

@@ -67,6 +67,30 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
     assert.ok(leases.includes('sealing'));
   });
 
+  test('an admin is shown both by either, with what each has told of itself', async () => {
+    interface Node {
+      readonly id: string;
+      readonly answering: boolean;
+      readonly alive: boolean;
+      readonly connections?: { readonly http: number };
+      readonly datapoints_per_second?: number;
+    }
+    const token = String(await login(one));
+    const nodesOf = async (server: Dundun) => {
+      const answer = await call(server, '/api/v2/nodes', { token });
+      return (await answer.json()) as { shared: boolean; nodes: Node[] };
+    };
+    const answering: string[] = [];
+    for (const server of [one, two]) {
+      await until(async () => (await nodesOf(server)).nodes.every(({ connections }) => (connections?.http ?? 0) > 0));
+      const { shared, nodes } = await nodesOf(server);
+      assert.deepEqual([shared, nodes.map(({ alive }) => alive)], [true, [true, true]]);
+      answering.push(...nodes.filter((node) => node.answering).map(({ id }) => id));
+      await until(async () => (await nodesOf(server)).nodes.every((node) => (node.datapoints_per_second ?? 0) > 0));
+    }
+    assert.equal(new Set(answering).size, 2);
+  });
+
   test('a device that one hides, the other hides when that is answered', async () => {
     const token = String(await login(one));
     const made = await call(one, '/api/v2/devices', {

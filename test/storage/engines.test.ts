@@ -3,6 +3,7 @@ import { commitLogSuite } from './commit-log.suite.ts';
 import { coordinationSuite } from './coordination.suite.ts';
 import { engines } from './engines.ts';
 import { mqttSessionsSuite } from './mqtt-sessions.suite.ts';
+import { nodesSuite } from './nodes.suite.ts';
 import { registryStoresSuite } from './registry-stores.suite.ts';
 import { seriesSuite } from './series.suite.ts';
 import { seriesEditsSuite } from './series-edits.suite.ts';
@@ -13,5 +14,6 @@ for (const engine of engines) {
   seriesEditsSuite(engine);
   mqttSessionsSuite(engine);
   coordinationSuite(engine);
+  nodesSuite(engine);
   registryStoresSuite(engine);
 }

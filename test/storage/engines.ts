@@ -16,7 +16,7 @@ import { openPostgresEngine } from '../../src/engines/postgres/open.ts';
 import { layEmptyDatabase, tamper } from '../support/database.ts';
 import { createDatabase, dropDatabase, withoutPostgres } from '../support/postgres.ts';
 
-type Ports = 'stores' | 'commitLog' | 'series' | 'coordination' | 'openMqttSessions' | 'usage';
+type Ports = 'stores' | 'commitLog' | 'series' | 'coordination' | 'nodes' | 'openMqttSessions' | 'usage';
 
 /** An engine on data of its own. */
 export interface OpenedEngine extends Pick<Engine, Ports> {
@@ -82,6 +82,9 @@ async function openPostgres({ clock = systemClock, ...given }: EngineOptions = {
     get coordination() {
       return engine.coordination;
     },
+    get nodes() {
+      return engine.nodes;
+    },
     openMqttSessions: (rules) => engine.openMqttSessions(rules),
     usage: () => engine.usage(),
     seal: () => engine.seal(),
@@ -128,6 +131,9 @@ async function openEmbedded(
     },
     get coordination() {
       return embedded.coordination;
+    },
+    get nodes() {
+      return embedded.nodes;
     },
     openMqttSessions: (rules) => embedded.openMqttSessions(rules),
     usage: () => embedded.usage(),

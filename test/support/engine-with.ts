@@ -11,7 +11,7 @@ export function engineWith(
 ): Engine {
   const own = engine.coordination;
   return {
-    ...{ stores: engine.stores, commitLog, series: engine.series, figures: engine.figures },
+    ...{ stores: engine.stores, commitLog, series: engine.series, figures: engine.figures, nodes: engine.nodes },
     coordination: {
       standing: own.standing,
       counts: own.counts,

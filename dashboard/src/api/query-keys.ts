@@ -46,6 +46,7 @@ export const keys = {
   deviceAlarms: (device: string, state: string) => ['alarms', 'device', device, state],
   silentOf: (whose: string) => ['devices', 'silent', whose],
   today: (what: string, since: string) => ['today', what, since],
+  nodes: ['nodes'],
   users: ['users'],
   userList: (query: object) => ['users', 'list', query],
   userQuota: (user: string) => ['users', 'one', user, 'quota'],

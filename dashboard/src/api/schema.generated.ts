@@ -2128,6 +2128,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v2/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listNodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v2/devices/{device}/sensors/{sensor}/value": {
         parameters: {
             query?: never;
@@ -2695,6 +2711,29 @@ export interface components {
             header?: string;
             skip?: number;
             time_format?: string;
+        };
+        Node: {
+            id: string;
+            answering: boolean;
+            host?: string;
+            release?: string;
+            started: string;
+            last_seen: string;
+            alive: boolean;
+            behind: {
+                datapoints: number;
+                changes: number;
+            };
+            leases: string[];
+            connections?: {
+                http: number;
+                mqtt: number;
+            };
+            datapoints_per_second?: number;
+        };
+        Nodes: {
+            shared: boolean;
+            nodes: components["schemas"]["Node"][];
         };
         Notification: {
             id: string;
@@ -18268,6 +18307,76 @@ export interface operations {
                 };
             };
             507: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listNodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nodes"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            401: {
+                headers: {
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
                 headers: {
                     "Retry-After"?: string;
                     [name: string]: unknown;

@@ -13,6 +13,7 @@ export interface Page {
     | '/clients'
     | '/projects'
     | '/users'
+    | '/nodes'
     | '/profile'
     | '/import'
     | '/sign-in';
@@ -26,6 +27,7 @@ export interface Page {
       | 'clients'
       | 'projects'
       | 'users'
+      | 'nodes'
       | 'profile'
       | 'import'
       | 'signIn'
@@ -46,13 +48,18 @@ const openPages: readonly Page[] = [
   { to: '/projects', label: 'projects', icon: 'project' },
 ];
 
+const adminPages: readonly Page[] = [
+  { to: '/users', label: 'users', icon: 'users' },
+  { to: '/nodes', label: 'nodes', icon: 'server' },
+];
+
 /** Those below, by who is signed in. */
 export function personalPages(state: SessionState): readonly Page[] {
   const isUser = state.status === 'user';
   return [
     { to: '/import', label: 'import', icon: 'import' },
     ...(isUser ? ([{ to: '/clients', label: 'clients', icon: 'link' }] as const) : []),
-    ...(isUser && state.isAdmin ? ([{ to: '/users', label: 'users', icon: 'users' }] as const) : []),
+    ...(isUser && state.isAdmin ? adminPages : []),
     ...(isUser ? ([{ to: '/profile', label: 'profile', icon: 'user' }] as const) : []),
   ];
 }

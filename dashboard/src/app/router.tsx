@@ -158,6 +158,13 @@ const routeTree = root.addChildren([
     ),
   }),
   createRoute({
+    ...at('/nodes'),
+    component: lazyRouteComponent(
+      withWords(() => import('../features/nodes/nodes-page.tsx')),
+      'NodesPage',
+    ),
+  }),
+  createRoute({
     ...at('/profile'),
     validateSearch: parseProfileSearch,
     beforeLoad: requireUser,

@@ -6,6 +6,7 @@ import { device } from './ar/device.ts';
 import { firstRun } from './ar/first-run.ts';
 import { gateways } from './ar/gateways.ts';
 import { imports } from './ar/imports.ts';
+import { nodes } from './ar/nodes.ts';
 import { notifications } from './ar/notifications.ts';
 import { ownAccount } from './ar/own-account.ts';
 import { person } from './ar/person.ts';
@@ -29,6 +30,7 @@ export const arPages: PageStrings = {
   firstRun,
   gateways,
   imports,
+  nodes,
   notifications,
   ownAccount,
   person,

@@ -6,6 +6,7 @@ import { device } from './en/device.ts';
 import { firstRun } from './en/first-run.ts';
 import { gateways } from './en/gateways.ts';
 import { imports } from './en/imports.ts';
+import { nodes } from './en/nodes.ts';
 import { notifications } from './en/notifications.ts';
 import { ownAccount } from './en/own-account.ts';
 import { person } from './en/person.ts';
@@ -28,6 +29,7 @@ export const enPages = {
   firstRun,
   gateways,
   imports,
+  nodes,
   notifications,
   ownAccount,
   person,

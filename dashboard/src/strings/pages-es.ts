@@ -7,6 +7,7 @@ import { device } from './es/device.ts';
 import { firstRun } from './es/first-run.ts';
 import { gateways } from './es/gateways.ts';
 import { imports } from './es/imports.ts';
+import { nodes } from './es/nodes.ts';
 import { notifications } from './es/notifications.ts';
 import { ownAccount } from './es/own-account.ts';
 import { person } from './es/person.ts';
@@ -29,6 +30,7 @@ export const esPages: PageStrings = {
   firstRun,
   gateways,
   imports,
+  nodes,
   notifications,
   ownAccount,
   person,

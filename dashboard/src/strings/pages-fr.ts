@@ -7,6 +7,7 @@ import { device } from './fr/device.ts';
 import { firstRun } from './fr/first-run.ts';
 import { gateways } from './fr/gateways.ts';
 import { imports } from './fr/imports.ts';
+import { nodes } from './fr/nodes.ts';
 import { notifications } from './fr/notifications.ts';
 import { ownAccount } from './fr/own-account.ts';
 import { person } from './fr/person.ts';
@@ -29,6 +30,7 @@ export const frPages: PageStrings = {
   firstRun,
   gateways,
   imports,
+  nodes,
   notifications,
   ownAccount,
   person,

@@ -7,6 +7,7 @@ import { device } from './pt/device.ts';
 import { firstRun } from './pt/first-run.ts';
 import { gateways } from './pt/gateways.ts';
 import { imports } from './pt/imports.ts';
+import { nodes } from './pt/nodes.ts';
 import { notifications } from './pt/notifications.ts';
 import { ownAccount } from './pt/own-account.ts';
 import { person } from './pt/person.ts';
@@ -29,6 +30,7 @@ export const ptPages: PageStrings = {
   firstRun,
   gateways,
   imports,
+  nodes,
   notifications,
   ownAccount,
   person,

@@ -7,6 +7,7 @@ import { device } from './sw/device.ts';
 import { firstRun } from './sw/first-run.ts';
 import { gateways } from './sw/gateways.ts';
 import { imports } from './sw/imports.ts';
+import { nodes } from './sw/nodes.ts';
 import { notifications } from './sw/notifications.ts';
 import { ownAccount } from './sw/own-account.ts';
 import { person } from './sw/person.ts';
@@ -29,6 +30,7 @@ export const swPages: PageStrings = {
   firstRun,
   gateways,
   imports,
+  nodes,
   notifications,
   ownAccount,
   person,

@@ -204,6 +204,13 @@ export class Permissions {
     if (!actor.admin) throw new Refusal('forbidden', 'Only an admin reads and changes the settings of the service.');
   }
 
+  /** Requires an admin without an API key, who may see the servers of the service. @throws Refusal `unauthenticated`, `forbidden` */
+  requireNodes(actor: Actor): void {
+    if (actor.guest) throw new Refusal('unauthenticated', 'Sign in as an admin to see the servers of the service.');
+    this.requireNoKey(actor, 'servers');
+    if (!actor.admin) throw new Refusal('forbidden', 'Only an admin sees the servers of the service.');
+  }
+
   /**
    * Requires the right to read metrics, which reveal how much there is of everything: admins have it, and keys that
    * admins made for this.

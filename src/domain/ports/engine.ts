@@ -4,6 +4,7 @@ import type { DataUsage } from '../datapoints/ingest/storage-quota.ts';
 import type { CommitLog } from './commit-log.ts';
 import type { Coordination } from './coordination.ts';
 import type { MqttSessionRules, MqttSessions } from './mqtt-sessions.ts';
+import type { NodeRegister } from './nodes.ts';
 import type { RegistryStores } from './registry-stores.ts';
 import type { Series } from './series.ts';
 
@@ -12,6 +13,7 @@ export interface Engine {
   readonly commitLog: CommitLog;
   readonly series: Series;
   readonly coordination: Coordination;
+  readonly nodes: NodeRegister;
   readonly figures: EngineFigures;
   /** Opens the storage of MQTT sessions. Call once. */
   openMqttSessions(rules: MqttSessionRules): MqttSessions;

@@ -8,6 +8,7 @@ import { limits } from '../../config/limits.ts';
 import type { DataUsage } from '../../domain/datapoints/ingest/storage-quota.ts';
 import type { Engine, EngineFigures, EngineObserver } from '../../domain/ports/engine.ts';
 import type { MqttSessionRules } from '../../domain/ports/mqtt-sessions.ts';
+import type { NodeRegister } from '../../domain/ports/nodes.ts';
 import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
 import type { Head } from '../shared/head/head.ts';
 import { MqttPersistence } from '../shared/mqtt/mqtt-persistence.ts';
@@ -32,6 +33,7 @@ interface EmbeddedParts {
   readonly commitLog: SqliteCommitLog;
   readonly series: SqliteSeries;
   readonly coordination: LocalCoordination;
+  readonly nodes: NodeRegister;
   readonly head: Head;
   readonly writer: SqliteWriter;
   /** The main thread's read connection. */
@@ -47,6 +49,7 @@ export class EmbeddedEngine implements Engine {
   readonly writer: SqliteWriter;
   readonly reader: DatabaseSync;
   readonly coordination: LocalCoordination;
+  readonly nodes: NodeRegister;
   readonly figures: EngineFigures;
   readonly #clock: Clock;
   readonly #log: Log | undefined;
@@ -66,6 +69,7 @@ export class EmbeddedEngine implements Engine {
     this.commitLog = parts.commitLog;
     this.series = parts.series;
     this.coordination = parts.coordination;
+    this.nodes = parts.nodes;
     this.writer = writer;
     this.reader = parts.reader;
     this.figures = {

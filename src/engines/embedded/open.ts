@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { Kysely } from 'kysely';
+import { randomIds } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { Refusal } from '../../base/refusal.ts';
 import { threadHeap } from '../../base/threads/thread-heap.ts';
@@ -18,6 +19,7 @@ import { ReaderThread } from '../shared/threads/reader-thread-client.ts';
 import { refusalOf } from '../shared/write-failure.ts';
 import { countEpoch } from './coordination/epochs.ts';
 import { LocalCoordination } from './coordination/local-coordination.ts';
+import { LocalNodes } from './coordination/local-nodes.ts';
 import { databaseFile, openConnection } from './database/connection.ts';
 import { makeFolder } from './database/data-folder.ts';
 import { writeFailureOf } from './database/database-error.ts';
@@ -120,7 +122,8 @@ async function openOnce(folder: string, { clock = systemClock, log }: OpenOption
       unlock();
     };
     const stores = sqlStores(registry, clock);
-    const ports = { stores, commitLog, series, coordination };
+    const nodes = new LocalNodes({ id: randomIds.uuid(), clock, leases: () => coordination.held });
+    const ports = { stores, commitLog, series, coordination, nodes };
     return new EmbeddedEngine({ ...ports, clock, log, folder, mended, registry, head, writer, reader, close });
   } catch (error) {
     unlock();

@@ -5,9 +5,11 @@ import type { DataUsage } from '../../domain/datapoints/ingest/storage-quota.ts'
 import type { CommitLog } from '../../domain/ports/commit-log.ts';
 import type { Engine, EngineFigures, EngineObserver } from '../../domain/ports/engine.ts';
 import type { MqttSessionRules, MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
+import type { NodeRegister } from '../../domain/ports/nodes.ts';
 import type { RegistryStores } from '../../domain/ports/registry-stores.ts';
 import type { Series } from '../../domain/ports/series.ts';
 import type { PostgresCoordination } from './coordination/postgres-coordination.ts';
+import { PostgresNodes } from './coordination/postgres-nodes.ts';
 import type { Ground } from './ground.ts';
 import type { LogParts } from './log-parts.ts';
 import { type OpenedMqttSessions, openMqttSessions } from './mqtt/mqtt-sessions.ts';
@@ -17,6 +19,7 @@ export class PostgresEngine implements Engine {
   readonly commitLog: CommitLog;
   readonly series: Series;
   readonly coordination: PostgresCoordination;
+  readonly nodes: NodeRegister;
   readonly figures: EngineFigures;
   readonly #ground: Ground;
   readonly #parts: LogParts;
@@ -41,6 +44,7 @@ export class PostgresEngine implements Engine {
     this.#log = log;
     this.stores = ground.stores;
     this.coordination = ground.coordination;
+    this.nodes = new PostgresNodes(ground);
     this.commitLog = parts.commitLog;
     this.series = parts.series;
     this.figures = {

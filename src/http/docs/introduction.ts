@@ -78,6 +78,6 @@ export const tags = [
   { name: 'MQTT', description: 'Who is connected over MQTT, and whose sessions are kept.' },
   { name: 'Projects', description: 'Devices and gateways that somebody looks at together.' },
   { name: 'Sharing', description: 'Letting chosen people see, change or feed a device.' },
-  { name: 'Settings', description: 'What admins choose for the whole service.' },
+  { name: 'Settings', description: 'What admins choose for the whole service, and the servers that it runs on.' },
   { name: 'Service', description: 'Whether the service lives and takes work, and its figures.' },
 ] as const;

@@ -27,6 +27,7 @@ import { announceSuccessors, registerFormerIds } from './former-ids.ts';
 import { registerGateways } from './gateways.ts';
 import { registerKinds } from './kinds.ts';
 import { registerMqttClients } from './mqtt-clients.ts';
+import { registerNodes } from './nodes.ts';
 import { registerNotifications } from './notifications.ts';
 import { registerPermissions } from './permissions.ts';
 import { registerProjects } from './projects.ts';
@@ -70,4 +71,5 @@ export function registerV2(app: TypedApp, services: Services): void {
   registerProjects(app, services);
   registerRecordShares(app, services);
   registerSettings(app, services);
+  registerNodes(app, services);
 }

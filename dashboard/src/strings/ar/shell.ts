@@ -11,6 +11,7 @@ export const shell: Strings['shell'] = {
   clients: 'عملاء MQTT',
   projects: 'المشاريع',
   users: 'المستخدمون',
+  nodes: 'الخوادم',
   profile: 'الملف الشخصي',
   settings: 'الإعدادات',
   import: 'استيراد',

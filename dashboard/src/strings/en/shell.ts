@@ -9,6 +9,7 @@ export const shell = {
   clients: 'MQTT clients',
   projects: 'Projects',
   users: 'Users',
+  nodes: 'Servers',
   profile: 'Profile',
   settings: 'Settings',
   import: 'Import',

@@ -11,6 +11,7 @@ export const shell: Strings['shell'] = {
   clients: 'Clientes MQTT',
   projects: 'Proyectos',
   users: 'Usuarios',
+  nodes: 'Servidores',
   profile: 'Perfil',
   settings: 'Ajustes',
   import: 'Importar',

@@ -11,6 +11,7 @@ export const shell: Strings['shell'] = {
   clients: 'Clients MQTT',
   projects: 'Projets',
   users: 'Utilisateurs',
+  nodes: 'Serveurs',
   profile: 'Profil',
   settings: 'Réglages',
   import: 'Importer',

@@ -11,6 +11,7 @@ export const shell: Strings['shell'] = {
   clients: 'Clientes MQTT',
   projects: 'Projetos',
   users: 'Utilizadores',
+  nodes: 'Servidores',
   profile: 'Perfil',
   settings: 'Definições',
   import: 'Importar',

@@ -11,6 +11,7 @@ export const shell: Strings['shell'] = {
   clients: 'Wateja wa MQTT',
   projects: 'Miradi',
   users: 'Watumiaji',
+  nodes: 'Seva',
   profile: 'Wasifu',
   settings: 'Mipangilio',
   import: 'Leta',

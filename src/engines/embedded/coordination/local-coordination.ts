@@ -20,6 +20,11 @@ export class LocalCoordination implements Coordination {
     this.counts = new LocalCounts(parts.clock);
   }
 
+  /** The names of the leases that are held. */
+  get held(): readonly LeaseName[] {
+    return [...this.#held].sort();
+  }
+
   async acquire(name: LeaseName): Promise<Lease | undefined> {
     if (this.#held.has(name)) return undefined;
     this.#held.add(name);

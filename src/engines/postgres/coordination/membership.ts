@@ -1,10 +1,11 @@
-// This process as a node of the database: a row that it renews, with how far it has read the log, and locks on a connection of its own:
+// This process as a node of the database: a row that it renews, with how far it has read the log and figures of it, and locks on a connection of its own:
 // one that all servers share, which migrations and releases for one server take alone, and one of its number, by which others see
 // that it is connected. Who finds its row gone was declared dead and must end.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../../base/log.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
+import type { NodeFigures } from '../../../domain/ports/nodes.ts';
 import { locks } from '../database/advisory-locks.ts';
 import type { OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
 import { declaredDead } from '../registry/registry-writer.ts';
@@ -49,6 +50,8 @@ export class Membership {
   onLost: (error: Error) => void = () => {};
   /** How far this process has read the log; undefined before it has. */
   followed: () => Followed | undefined = () => undefined;
+  /** What this process tells of itself (postgres-nodes.ts). */
+  figures: () => NodeFigures | undefined = () => undefined;
   /** Called after each sign of life. */
   onRenewed: () => void = () => {};
 
@@ -173,10 +176,11 @@ export class Membership {
   async #renewNow(): Promise<void> {
     if (!this.#connection.isLost && !this.#isClosed) {
       const { row, position } = this.followed() ?? { row: 0, position: 0 };
+      const told = this.figures();
       const connection = this.#connection;
       const startMs = performance.now();
       const renewed = await connection
-        .query<{ others: number }>(renewSql, [this.id, row, position])
+        .query<{ others: number }>(renewSql, [this.id, row, position, ...columnsOf(told)])
         .catch(() => undefined);
       if (renewed?.count === 0 && !this.#isClosed) {
         this.#renewedMs = Number.NEGATIVE_INFINITY;
@@ -242,8 +246,15 @@ const forgetWriters = `DELETE FROM registry_writer WHERE ${isAlone}`;
 const forgetAnnouncements = `DELETE FROM announcement WHERE ${isAlone}`;
 /** seen: who joins has a greater number, one after the other, and waits for that. */
 const renewSql = `UPDATE node SET renewed = clock_timestamp(), seen = (SELECT max(number) FROM node), followed_row = $2,
-    followed_position = $3 WHERE id = $1
+    followed_position = $3, host = $4, release = $5, http_connections = $6, mqtt_connections = $7, datapoints_per_second = $8
+  WHERE id = $1
   RETURNING (SELECT count(*) FROM node AS other WHERE other.id <> $1) AS others`;
+
+function columnsOf(told: NodeFigures | undefined): readonly unknown[] {
+  if (told === undefined) return [null, null, null, null, null];
+  return [told.host, told.release, told.connections.http, told.connections.mqtt, told.datapointsPerSecond];
+}
+
 /** Those that have not seen this server; or whose connection is gone, so that they are soon declared dead, or back. */
 const unmetSql = () => `SELECT 1 FROM node WHERE id <> $1 AND (seen < $2
   OR renewed < clock_timestamp() - make_interval(secs => ${sureMs() / 1000}) OR NOT ${isConnected}) LIMIT 1`;

@@ -10,6 +10,7 @@ import * as announcements from './0006-announcements.ts';
 import * as messageOccasions from './0007-message-occasions.ts';
 import * as mqtt5 from './0008-mqtt5.ts';
 import * as nodes from './0009-nodes.ts';
+import * as nodeFigures from './0010-node-figures.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-registry': registry,
@@ -21,4 +22,5 @@ export const migrations: Record<string, Migration> = {
   '0007-message-occasions': messageOccasions,
   '0008-mqtt5': mqtt5,
   '0009-nodes': nodes,
+  '0010-node-figures': nodeFigures,
 };

@@ -1,0 +1,47 @@
+import { counted } from '../plural.ts';
+
+export const nodes = {
+  title: 'Servers',
+  count: (count: number) => counted(count, 'server', 'servers'),
+  silentCount: (count: number) => `${count.toLocaleString('en')} silent`,
+  list: 'Servers',
+  empty: 'No server to be seen.',
+  emptyWords: 'Each tells of itself every second.',
+  server: 'Server',
+  state: 'State',
+  alive: 'alive',
+  silent: 'silent, last heard',
+  answering: 'answers you',
+  release: (release: string) => `Release ${release}`,
+  releaseName: 'Release',
+  machine: 'Machine',
+  started: 'Started',
+  behind: 'Behind',
+  upToDate: 'up to date',
+  datapoints: (count: number) => counted(count, 'datapoint', 'datapoints'),
+  changes: (count: number) => counted(count, 'change', 'changes'),
+  work: 'Does for all',
+  works: {
+    rules: 'evaluates notifications',
+    outbox: 'sends messages',
+    alarms: 'watches for silence',
+    retention: 'deletes what is too old',
+    sealing: 'compresses datapoints',
+    edits: 'removes and corrects values',
+  },
+  noWork: 'nothing, it stands by',
+  connections: 'Connections',
+  http: (count: number) => `${count.toLocaleString('en')} HTTP`,
+  mqtt: (count: number) => `${count.toLocaleString('en')} MQTT`,
+  rate: 'Datapoints',
+  perSecond: (rate: number) => `${rate.toLocaleString('en', { maximumSignificantDigits: 3 })} a second`,
+  untold: 'not told yet',
+  alone:
+    'One server uses the database. Another that is started with the same DUNDUN_DATABASE_URL appears here by itself.',
+  several:
+    'A server that gives no sign of life for some seconds is declared dead: it leaves this list, and the others take its work over.',
+  one: 'This service runs on one server.',
+  oneWords: 'All is well with that: it keeps its data in a folder, which one server uses at a time.',
+  beyond:
+    'Where one machine becomes too small, or its loss must not stop the service, the data move to PostgreSQL and several servers share them. How that is done, and what it takes, is in',
+};
