@@ -11,6 +11,7 @@ import { Age } from '../../shared/device/age.tsx';
 import { ConfirmDanger } from '../../shared/form/confirm-danger.tsx';
 import rows from '../../shared/list/column-rows.module.css';
 import { CopyButton } from '../../shared/page/copy-button.tsx';
+import { Facts } from '../../shared/page/facts.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
@@ -132,19 +133,6 @@ function ConnectionFacts({ client }: { readonly client: Client }) {
     waiting.unsent_bytes === 0 ? undefined : [clients.unsent, clients.bytes(waiting.unsent_bytes)],
   ];
   return <Facts facts={facts.filter((fact) => fact !== undefined)} />;
-}
-
-function Facts({ facts }: { readonly facts: readonly (readonly [string, ReactNode])[] }) {
-  return (
-    <dl className={page.facts}>
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
 }
 
 function Subscriptions({ client: { subscriptions, subscription_count: count } }: { readonly client: Client }) {

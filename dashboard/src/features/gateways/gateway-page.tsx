@@ -18,6 +18,7 @@ import { SharingSection } from '../../shared/device/sharing-section.tsx';
 import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { MapView } from '../../shared/map/map-view.tsx';
 import { CopyButton } from '../../shared/page/copy-button.tsx';
+import { Facts } from '../../shared/page/facts.tsx';
 import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice, problemWords } from '../../shared/page/problem-notice.tsx';
@@ -69,7 +70,7 @@ export function GatewayPage() {
               <AlarmList alarms={alarms.data.page} total={alarms.data.total} />
             </Box>
           )}
-          <Facts gateway={data} />
+          <GatewayFacts gateway={data} />
           <div className={page.columns}>
             <Devices gateway={data} />
             <div>
@@ -118,7 +119,7 @@ function Acts({ gateway }: { readonly gateway: Gateway }) {
   );
 }
 
-function Facts({ gateway }: { readonly gateway: Gateway }) {
+function GatewayFacts({ gateway }: { readonly gateway: Gateway }) {
   const { gateways, shared } = usePageStrings();
   const { owner, visibility, date_created, last_seen, refused } = gateway;
   const facts = [
@@ -129,16 +130,7 @@ function Facts({ gateway }: { readonly gateway: Gateway }) {
     [shared.visibility, visibility === 'public' ? shared.public : shared.private],
     [gateways.declared, <Age key="created" at={date_created} />],
   ] as const;
-  return (
-    <dl className={page.facts}>
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <Facts facts={facts} />;
 }
 
 function Devices({ gateway: { id } }: { readonly gateway: Gateway }) {

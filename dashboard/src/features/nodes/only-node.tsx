@@ -3,7 +3,7 @@ import { Code, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../api/client.ts';
 import { Age } from '../../shared/device/age.tsx';
-import page from '../../shared/page/record-page.module.css';
+import { Facts } from '../../shared/page/facts.tsx';
 import { Section } from '../../shared/page/section.tsx';
 import { usePageStrings } from '../../strings/strings.ts';
 import { Connections, Rate } from './node-list.tsx';
@@ -21,14 +21,7 @@ export function OnlyNode({ node }: { readonly node: Schemas['Node'] }) {
   ];
   return (
     <Section title={words.one} words={words.oneWords}>
-      <dl className={page.facts}>
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
       <Text c="dimmed" fz="sm" maw={640}>
         {words.beyond} <Code>docs/scaling.md</Code>.
       </Text>
