@@ -182,8 +182,8 @@ export class Subscribing {
     try {
       for await (const message of this.#parts.messages.retained([...qosOf.keys()])) {
         if (client.closed) return;
-        const settledQos = grantedQosOf(session, message.topic, qosOf);
-        // It was unsubscribed meanwhile [MQTT-3.10.4-2].
+        const settledQos = grantedQosOf(session, message, qosOf);
+        // It was unsubscribed meanwhile [MQTT-3.10.4-2], or is the client's own [MQTT-3.8.3-3].
         if (settledQos === undefined) continue;
         const delivered = { ...retainedOf(message, identifier), settledQos };
         await this.#parts.delivery.deliverRetained(session, delivered, message);
@@ -207,19 +207,32 @@ function wantsRetained({ retainHandling }: FilterOptions, isNew: boolean): boole
 /**
  * The highest QoS that one SUBSCRIBE was granted for a topic, by its filters that the session has still [MQTT-3.8.4-8].
  */
-function grantedQosOf(session: ClientSession, topic: string, qosOf: ReadonlyMap<string, QoS>): QoS | undefined {
+function grantedQosOf(
+  session: ClientSession,
+  { topic, publisherId }: { readonly topic: string; readonly publisherId?: string | undefined },
+  qosOf: ReadonlyMap<string, QoS>,
+): QoS | undefined {
   let highest: QoS | undefined;
   for (const [filter, qos] of qosOf) {
-    if (qos <= (highest ?? -1) || !session.filters.has(filter)) continue;
+    const live = session.filters.get(filter);
+    if (live === undefined || qos <= (highest ?? -1)) continue;
+    if (live.options.noLocal && publisherId === session.clientId) continue;
     if (matchesForm(filter, topic) && matchesFilter(filter, topic)) highest = qos;
   }
   return highest;
 }
 
 function retainedOf(message: StoredPacket & { readonly topic: string }, identifier: number | undefined): Delivered {
-  const { topic, payload = '', qos = 0, properties, expiresMs } = message as typeof message & MessageProperties;
+  const {
+    topic,
+    payload = '',
+    qos = 0,
+    properties,
+    expiresMs,
+    publisherId,
+  } = message as typeof message & MessageProperties;
   return {
-    ...{ topic, payload: bytesOf(payload), qos: qos as QoS, retain: true, isNew: true, expiresMs },
+    ...{ topic, payload: bytesOf(payload), qos: qos as QoS, retain: true, isNew: true, expiresMs, publisherId },
     ...(properties === undefined ? {} : { properties: bytesOf(properties) }),
     identifiers: identifier === undefined ? [] : [identifier],
   };

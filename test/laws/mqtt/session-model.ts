@@ -243,6 +243,7 @@ export class MqttModel {
     if (sharedOf(subscription.filter) !== undefined || !wantsRetained) return;
     for (const { message, atMs } of this.retained.values()) {
       if (session.isStranger !== isStrangers(message.topic)) continue;
+      if (subscription.isNoLocal && message.from === session.clientId) continue;
       const form = formOf(subscription.filter, message.topic);
       const expiresMs = message.expiryS === undefined ? undefined : atMs + message.expiryS * 1_000;
       if (form === undefined || (expiresMs !== undefined && this.nowMs >= expiresMs)) continue;
@@ -280,8 +281,7 @@ export class MqttModel {
       const { topic, message, isGivenRetained = false } = delivery;
       const now = [...session.subscriptions.values()].filter(
         ({ filter, isNoLocal }) =>
-          formOf(filter, message.topic) === topic &&
-          !(isNoLocal && !isGivenRetained && message.from === session.clientId),
+          formOf(filter, message.topic) === topic && !(isNoLocal && message.from === session.clientId),
       );
       delivery.isReplayed = true;
       delivery.later = isGivenRetained ? { ...idsAndRetain(message, now), retain: true } : idsAndRetain(message, now);

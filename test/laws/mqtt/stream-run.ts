@@ -204,11 +204,10 @@ export class StreamRun {
       const filter = this.#filterOf(client, one.filter);
       const isShared = filter.startsWith('$share');
       const options = client.isOfFive
-        ? // Whether a retained message is local is left open.
-          {
+        ? {
             isNoLocal: one.isNoLocal && !isShared,
             isAsPublished: one.isAsPublished,
-            retainHandling: one.isNoLocal && !isShared ? 2 : one.retainHandling,
+            retainHandling: one.retainHandling,
             id: one.id,
           }
         : { isNoLocal: false, isAsPublished: false, retainHandling: 0, id: undefined };

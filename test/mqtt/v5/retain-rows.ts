@@ -52,6 +52,21 @@ export const retainRows: readonly ClauseRow[] = [
     assert.deepEqual(await retained(scene), []);
   }),
   row(
+    ['3.8.3-3'],
+    'No Local holds for what its own client has retained, by the subscriptions that ask for it',
+    async (scene, client) => {
+      await client.publish({ topic: scene.topic('a'), payload: 'own', retain: true });
+      const other = await scene.connect('other');
+      await other.publish({ topic: scene.topic('b'), payload: 'of the other', retain: true });
+      await client.subscribe({ topic: scene.topic('+'), qos: 1, nl: true });
+      const words = async () => heard(await scene.heard(client)).map(({ payload }) => payload);
+      assert.deepEqual(await words(), ['of the other']);
+      await client.subscribe({ topic: scene.topic('a'), qos: 1 });
+      assert.deepEqual(await words(), ['own']);
+      for (const topic of ['a', 'b']) await other.publish({ topic: scene.topic(topic), payload: '', retain: true });
+    },
+  ),
+  row(
     ['3.8.4-8'],
     'each SUBSCRIBE is given what is retained in the QoS that it was granted, though another came behind it',
     async (scene, client) => {
