@@ -241,7 +241,10 @@ export class MqttModel {
     session.subscriptions.set(subscription.filter, subscription);
     const wantsRetained = subscription.retainHandling === 0 || (subscription.retainHandling === 1 && isNew);
     if (sharedOf(subscription.filter) !== undefined || !wantsRetained) return;
-    for (const { message, atMs } of this.retained.values()) {
+    // Topics have no order among each other [MQTT-4.6.0-5]. Where not all fit into the Receive Maximum it shows which the server
+    // takes first: that of their names.
+    const byTopic = [...this.retained].toSorted(([one], [other]) => (one < other ? -1 : 1));
+    for (const [, { message, atMs }] of byTopic) {
       if (session.isStranger !== isStrangers(message.topic)) continue;
       if (subscription.isNoLocal && message.from === session.clientId) continue;
       const form = formOf(subscription.filter, message.topic);
