@@ -14,14 +14,17 @@ const units = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KIB: 2 ** 10, MIB: 2 
 /**
  * Flags for Node.js. Old objects may take half of the ceiling, two fifths of a small one, or a third of the least (the rest is what V8 does not count: its code, buffers,
  * other threads, the database); close to such a bound V8 lets the heap grow by a third before it collects, and not to
- * four times what is alive. Young objects take at most so many MiB twice: an eighth of what V8 takes by itself under load. On
- * one core nobody helps it to collect: helpers would only take turns with it.
+ * four times what is alive. Young objects take so many MiB twice, a quarter of what V8 takes by itself under load, and
+ * not less: what is made of a message lives until its commit, some ten milliseconds. Where young objects are collected more often
+ * than that, it survives two collections, and all of it ends among the old ones (docs/decisions/0058-young-objects.md).
+ * On one core nobody helps it to collect: helpers would only take turns with it.
  * @type {(env: NodeJS.ProcessEnv) => string[]}
  */
 export function heapFlags(env) {
   const bytes = ceilingOf(env);
   const share = bytes < leastBytes * 1.2 ? 0.33 : bytes < smallBytes ? 0.4 : 0.5;
-  const flags = [`--max-semi-space-size=${bytes < smallBytes ? 2 : 8}`];
+  const youngMib = bytes < smallBytes ? 2 : bytes < usualBytes ? 8 : 16;
+  const flags = [`--min-semi-space-size=${youngMib}`, `--max-semi-space-size=${youngMib}`];
   // Who sets it for Node.js has it so.
   if (!/max[-_]old[-_]space[-_]size/.test(env['NODE_OPTIONS'] ?? ''))
     flags.push(`--max-old-space-size=${Math.floor((bytes * share) / mib)}`);

@@ -46,6 +46,7 @@ let survivingBytes = 0;
 export function configureGarbageCollector(): void {
   setFlagsFromString('--no-allocation-site-pretenuring');
   setFlagsFromString(`--max-semi-space-size=${limits.threadYoungMib / 2}`);
+  setFlagsFromString('--min-semi-space-size=0');
 }
 
 /**
