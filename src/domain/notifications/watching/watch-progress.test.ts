@@ -34,3 +34,17 @@ test('what is being evaluated counts as evaluated only when it was, also where i
   progress.noteEnd(3);
   assert.equal(progress.behindDatapoints, 0);
 });
+
+test('what the feed brings late, behind later datapoints, takes nothing back', () => {
+  const confirmed: (number | undefined)[] = [];
+  const log = { lastPosition: 20, confirm: (seq: number | undefined) => confirmed.push(seq) };
+  const progress = new WatchProgress(log as unknown as CommitLog);
+  progress.followFrom(0, fence);
+  progress.noteEnd(0);
+  // The outcome of 1 to 10 was unknown at first; 11 to 20 are of another server.
+  progress.noteReceived(20);
+  progress.noteReceived(10);
+  assert.equal(progress.behindDatapoints, 0);
+  progress.confirm(fence);
+  assert.equal(confirmed.at(-1), 20);
+});

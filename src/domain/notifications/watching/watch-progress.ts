@@ -72,9 +72,12 @@ export class WatchProgress {
     return this.#feedSeq - this.#confirmedSeq;
   }
 
-  /** Notes that the feed has brought all datapoints up to this seq. */
+  /**
+   * Notes that the feed has brought all datapoints up to this seq. Those of a commit whose outcome was unknown at first come behind
+   * later ones of other servers: what was received stays received.
+   */
   noteReceived(seq: LogPosition): void {
-    this.#feedSeq = seq;
+    this.#feedSeq = Math.max(this.#feedSeq, seq);
   }
 
   /** Adds a push to the queue. If the queue is full, everything after `seenSeq` will be read from the log. */
