@@ -439,6 +439,8 @@ export const limits = {
    */
   watchRetryMs: 1_000,
   watchAlarmMsMax: 3_600_000,
+  /** Milliseconds between two looks whether something is stored that the feed has not brought to the watcher. */
+  watchLookMs: 5_000,
   /** Bytes of the watcher's cache of last values. Beyond: values are read when needed. */
   watchValueBytesMax: 8 * MIB,
   /** Characters of a value, as JSON, that a webhook's body carries beside the text. Beyond: it is left out. */

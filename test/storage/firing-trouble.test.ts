@@ -48,3 +48,25 @@ for (const [what, trigger] of [
     await server.call('owner', 'DELETE', `/notifications/${id}`);
   });
 }
+
+test('a rule fires although neither its firing could be written nor the rules be read for a while', async () => {
+  const action = { usernames: ['nobody'], channels: ['email'], message: '{T}' };
+  const condition = { devices: ['d'], sensors: ['T'], expression: 'T>1' };
+  const json = { condition, action };
+  const id = (await make(server, { as: 'owner', call: 'POST /notifications', json, expect: 200 })).text;
+  await server.running.idle();
+  const database = openDatabase(server.folder);
+  database.exec('PRAGMA legacy_alter_table = ON; ALTER TABLE notification RENAME TO notification_away');
+  const push = (value: number) => server.call('owner', 'POST', '/devices/d/sensors/T/values', { json: { value } });
+  await push(5);
+  await until(() => server.errors.some((line) => line.includes('rules of notifications could not be read')));
+  // While they are not there, nobody knows whether a rule concerns it.
+  await push(6);
+  database.exec('ALTER TABLE notification_away RENAME TO notification');
+  database.close();
+  await server.running.idle();
+  server.errors.splice(0);
+  assert.equal((await server.call('owner', 'GET', `/notifications/${id}`)).body.times_sent, 2);
+  const { body } = await server.call('owner', 'GET', `/socials?q=notification==${id}`);
+  assert.deepEqual(body.map(({ message }: { message: string }) => message).sort(), ['5', '6']);
+});

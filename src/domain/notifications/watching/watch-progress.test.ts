@@ -18,7 +18,7 @@ test('what is being evaluated counts as evaluated only when it was, also where i
   progress.followFrom(0, fence);
   progress.noteEnd(0);
   for (const seq of [1, 2, 3]) {
-    progress.noteReceived(seq);
+    progress.noteReceived(seq, seq);
     progress.add(pushAt(seq));
   }
   const taken = progress.take(100);
@@ -35,16 +35,39 @@ test('what is being evaluated counts as evaluated only when it was, also where i
   assert.equal(progress.behindDatapoints, 0);
 });
 
-test('what the feed brings late, behind later datapoints, takes nothing back', () => {
+/** A watcher that has come to the end of the log, which grows to a position. */
+function followed(lastPosition: number): { progress: WatchProgress; confirmed: (number | undefined)[] } {
   const confirmed: (number | undefined)[] = [];
-  const log = { lastPosition: 20, confirm: (seq: number | undefined) => confirmed.push(seq) };
+  const log = { lastPosition, confirm: (seq: number | undefined) => confirmed.push(seq) };
   const progress = new WatchProgress(log as unknown as CommitLog);
   progress.followFrom(0, fence);
   progress.noteEnd(0);
+  return { progress, confirmed };
+}
+
+test('what the feed brings behind a gap is read from the log with what was left out, which takes nothing back when it comes', () => {
+  const { progress, confirmed } = followed(20);
   // The outcome of 1 to 10 was unknown at first; 11 to 20 are of another server.
-  progress.noteReceived(20);
-  progress.noteReceived(10);
+  progress.noteReceived(11, 20);
+  assert.equal(progress.isBehind, true);
+  assert.equal(progress.position(), 0);
+  progress.noteRead(20, fence);
+  progress.noteEnd(20);
+  progress.noteReceived(1, 10);
+  assert.equal(progress.isBehind, false);
   assert.equal(progress.behindDatapoints, 0);
   progress.confirm(fence);
   assert.equal(confirmed.at(-1), 20);
+});
+
+test('what is stored and never comes by the feed is missed at the second look', () => {
+  const { progress } = followed(3);
+  progress.noteReceived(1, 2);
+  // The third may be on its way.
+  assert.equal(progress.missesSome(), false);
+  assert.equal(progress.missesSome(), true);
+  progress.fallBehind();
+  progress.noteEnd(3);
+  assert.equal(progress.missesSome(), false);
+  assert.equal(progress.behindDatapoints, 0);
 });

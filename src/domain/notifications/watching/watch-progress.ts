@@ -14,6 +14,8 @@ export class WatchProgress {
   #isEvaluating = false;
   #seenSeq = 0;
   #feedSeq = 0;
+  /** What was stored at the last look. */
+  #awaitedSeq = 0;
   /** The position last confirmed to the log. */
   #confirmedSeq = 0;
 
@@ -72,12 +74,28 @@ export class WatchProgress {
     return this.#feedSeq - this.#confirmedSeq;
   }
 
-  /**
-   * Notes that the feed has brought all datapoints up to this seq. Those of a commit whose outcome was unknown at first come behind
-   * later ones of other servers: what was received stays received.
-   */
-  noteReceived(seq: LogPosition): void {
+  /** Notes that the feed brings what comes behind this seq. */
+  startAt(seq: LogPosition): void {
     this.#feedSeq = Math.max(this.#feedSeq, seq);
+  }
+
+  /**
+   * Notes that the feed has brought the datapoints between two seqs. Where it has left out some before them, all is read from the log.
+   * Those of a commit whose outcome was unknown at first come behind later ones, and were read so: what was received stays received.
+   */
+  noteReceived(firstSeq: LogPosition, lastSeq: LogPosition): void {
+    if (firstSeq > this.#feedSeq + 1 && this.#isFollowing) this.fallBehind();
+    this.#feedSeq = Math.max(this.#feedSeq, lastSeq);
+  }
+
+  /**
+   * Whether the feed has not brought what was stored at the last call. The last datapoints may never come by it, for example those
+   * that another server stored for a sensor that was removed meanwhile.
+   */
+  missesSome(): boolean {
+    const isMissing = Math.max(this.#feedSeq, this.#seenSeq) < this.#awaitedSeq;
+    this.#awaitedSeq = this.#commitLog.lastPosition;
+    return isMissing;
   }
 
   /** Adds a push to the queue. If the queue is full, everything after `seenSeq` will be read from the log. */
@@ -111,9 +129,12 @@ export class WatchProgress {
     this.#commitLog.confirm(seq, fence);
   }
 
-  /** Notes that a read that began at this `feedSeq` reached the end of the log; later datapoints are read next time. */
-  noteEnd(feedSeq: LogPosition): void {
-    this.#seenSeq = Math.max(this.#seenSeq, feedSeq);
+  /**
+   * Notes that a read reached the end of the log. Later datapoints are read next time.
+   * @param endSeq when it began, this was stored.
+   */
+  noteEnd(endSeq: LogPosition): void {
+    this.#seenSeq = Math.max(this.#seenSeq, endSeq);
     this.#isBehind = this.#feedSeq > this.#seenSeq;
   }
 

@@ -45,6 +45,10 @@ export class Watcher implements RuleChanges {
   readonly #loop: WatchLoop;
   /** When the position was last stored with a step, in milliseconds of the monotonic clock. */
   #recordedMs = Number.NEGATIVE_INFINITY;
+  /** When the log was last compared with the feed, in milliseconds of the monotonic clock. */
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  /** True from a failure until the rules were loaded again: those in memory are ahead of the stored ones, or not all there. */
+  #mustLoad = false;
   #unsubscribe: () => void = () => {};
 
   constructor(parts: {
@@ -78,7 +82,11 @@ export class Watcher implements RuleChanges {
       hasWork: () => this.#progress.hasDatapoints || (this.#progress.isFollowing && this.#timers.isDue),
       isBehind: () => this.#progress.isBehind,
       // While another process evaluates: until the next attempt to take its lease.
-      waitMs: () => (this.#leadership.lease === undefined ? limits.watchRetryMs : this.#timers.waitMs),
+      waitMs: () => {
+        if (this.#leadership.lease === undefined) return limits.watchRetryMs;
+        const { waitMs } = this.#timers;
+        return this.#progress.isFollowing ? Math.min(waitMs ?? Number.POSITIVE_INFINITY, limits.watchLookMs) : waitMs;
+      },
       noteFailure: (error) => this.#noteFailure(error),
       discardUnstored: () => this.#discardUnstored(),
     });
@@ -94,7 +102,7 @@ export class Watcher implements RuleChanges {
     this.#unsubscribe = this.#feed.subscribe((committed) => {
       if (committed.kind === 'sensor') this.#receive(committed);
     });
-    this.#progress.noteReceived(this.#commitLog.lastPosition);
+    this.#progress.startAt(this.#commitLog.lastPosition);
     await this.#loop.exclusively(async () => {
       if ((await this.#lead()) === undefined) await this.#load();
     });
@@ -273,7 +281,7 @@ export class Watcher implements RuleChanges {
     const { readings, firstSeq } = push;
     if (readings.length === 0) return;
     const progress = this.#progress;
-    progress.noteReceived(firstSeq + readings.length - 1);
+    progress.noteReceived(firstSeq, firstSeq + readings.length - 1);
     if (!progress.isFollowing || progress.isBehind) {
       if (progress.isFollowing) this.#loop.wake();
       return;
@@ -301,8 +309,9 @@ export class Watcher implements RuleChanges {
     const lease = await this.#lead();
     const progress = this.#progress;
     if (lease === undefined || !progress.isFollowing) return false;
+    if (this.#mustLoad) await this.#load();
     if (progress.isBehind) return this.#catchUp(lease);
-    if (progress.isQueueEmpty) return this.#evaluateDueTimers(lease);
+    if (progress.isQueueEmpty) return this.#missesSome() || this.#evaluateDueTimers(lease);
     const pushes = progress.take(limits.watchStepDatapoints);
     await this.#evaluate(pushes, lease);
     progress.noteEvaluated(pushes);
@@ -313,12 +322,13 @@ export class Watcher implements RuleChanges {
 
   /** Reads and evaluates the log after the last evaluated datapoint; at its end the feed takes over again. */
   async #catchUp(fence: Fence): Promise<boolean> {
-    const { feedSeq, seenSeq } = this.#progress;
+    const { seenSeq } = this.#progress;
+    const endSeq = Math.max(this.#progress.feedSeq, this.#commitLog.lastPosition);
     const points = await this.#commitLog.readAfter(seenSeq);
     const first = points[0];
     const last = points.at(-1);
     if (first === undefined || last === undefined) {
-      this.#progress.noteEnd(feedSeq);
+      this.#progress.noteEnd(endSeq);
       this.#progress.confirm(this.#leadership.lease);
       return true;
     }
@@ -349,6 +359,16 @@ export class Watcher implements RuleChanges {
     return true;
   }
 
+  /** Whether datapoints are stored that the feed does not bring; then they are read from the log. */
+  #missesSome(): boolean {
+    const nowMs = this.#clock.elapsedMs();
+    if (nowMs - this.#lookedMs < limits.watchLookMs) return false;
+    this.#lookedMs = nowMs;
+    if (!this.#progress.missesSome()) return false;
+    this.#progress.fallBehind();
+    return true;
+  }
+
   async #ensureFollowing(seq: number): Promise<void> {
     const lease = await this.#lead();
     if (lease !== undefined && !this.#progress.isFollowing) this.#progress.followFrom(seq, lease);
@@ -363,23 +383,37 @@ export class Watcher implements RuleChanges {
     this.#progress.followFrom(Math.min(Math.max(stored, earliest), this.#commitLog.lastPosition), fence);
   }
 
-  #load(): Promise<void> {
-    return this.#rules.loadAll();
+  async #load(): Promise<void> {
+    await this.#rules.loadAll();
+    this.#mustLoad = false;
   }
 
   async #refresh(id: NotificationId): Promise<void> {
-    await this.#rules.refresh(id);
+    try {
+      await this.#rules.refresh(id);
+    } catch (error) {
+      // It is stored as it is now, or removed; in memory it is not.
+      this.#distrustRules();
+      this.#loop.wake();
+      throw error;
+    }
     // Pushes of sensors that only the changed rule concerns are not in the queue: they are read from the log.
     if (!this.#progress.isQueueEmpty) this.#progress.fallBehind();
   }
 
-  /** Loads the rules again, which discards all results that were not stored. */
+  /** Loads the rules again, which discards all results that were not stored. Where they cannot be read, the next step does. */
   async #discardUnstored(): Promise<void> {
+    this.#distrustRules();
     try {
       await this.#load();
-      if (this.#progress.isFollowing) this.#progress.fallBehind();
     } catch (error) {
       this.#log.error({ err: error }, 'the rules of notifications could not be read');
     }
+  }
+
+  /** Until the rules are loaded, datapoints wait in the log: those in memory do not say which of them concern a rule. */
+  #distrustRules(): void {
+    this.#mustLoad = true;
+    if (this.#progress.isFollowing) this.#progress.fallBehind();
   }
 }

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../../config/limits.ts';
 import { countRows, type DatapointBatch } from '../../../domain/datapoints/datapoint-batch.ts';
-import type { ClientMessage, PushedAs } from '../../../domain/ports/commit-log.ts';
+import type { ClientMessage, FollowedPush, PushedAs } from '../../../domain/ports/commit-log.ts';
 import {
   refusalOf,
   stoppingRefusal,
@@ -16,12 +16,9 @@ import type { LogEdit } from './log-edits.ts';
 import { type CorrectionEntry, encodeBatch, encodeEdit, joinBatches, type RemovalEntry } from './log-row.ts';
 import type { LogState } from './log-state.ts';
 import { type Beside, type LogWriter, WriterFenced } from './log-writer.ts';
-import { asPushed, encodePushes } from './push-section.ts';
+import { asPushed, encodePushes, followedPushes } from './push-section.ts';
 import type { Receipts } from './receipts.ts';
-import { encodeRelays } from './relay-section.ts';
-
-/** Times that datapoints are told of that were found to be stored. */
-const foundAttemptsMax = 100;
+import { decodeRelays, encodeRelays } from './relay-section.ts';
 
 /** An edit of datapoints in the log. */
 export interface AppendedEdit {
@@ -69,6 +66,7 @@ export class Appender {
   /** What is in the commit that is under way. */
   #underWay: readonly Queued[] = [];
   #running: Promise<void> | undefined;
+  #isClosing = false;
   #isClosed = false;
   #wasCatchingUp = false;
   #refused = 0;
@@ -79,9 +77,14 @@ export class Appender {
   onCommit: (durationMs: number) => void = () => {};
   /** Called when nothing can be appended any more. */
   onFenced: (error: Error) => void = () => {};
-  /** Called with datapoints that were stored although their callers were told that nobody knows; what comes later waits for it. */
-  onFound: (firstSeq: number, count: number) => Promise<void> = async () => {};
-  #wasUnknown = false;
+  /**
+   * Both are called with what was stored although its callers were told that nobody knows; what comes later waits for it. Called
+   * again where they fail: then they have told nobody.
+   */
+  onFound: (pushes: readonly FollowedPush[]) => Promise<void> = async () => {};
+  onFoundRelayed: (messages: readonly ClientMessage[]) => Promise<void> = async () => {};
+  /** What is under way as it was pushed and published, where its callers were told so. */
+  #unknown: { readonly pushes: Buffer | undefined; readonly relays: Buffer | undefined } | undefined;
 
   constructor(parts: {
     readonly state: LogState;
@@ -143,6 +146,7 @@ export class Appender {
 
   /** Finishes what is queued, as far as it need not wait. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     while (this.#running !== undefined) await this.#running;
     this.#isClosed = true;
     for (const { reject } of this.#queue.splice(0)) reject(stoppingRefusal());
@@ -168,7 +172,8 @@ export class Appender {
   /** Nobody waits for ever: what becomes of the commit, the head hears all the same. */
   #answerUnknown(): void {
     const cause = new Error(this.#writer.refusesBecause ?? 'the database cannot be reached');
-    this.#wasUnknown = true;
+    // Now, because callers use the memory of their messages again.
+    this.#unknown = { pushes: pushesOf(this.#underWay), relays: relaysOf(this.#underWay) };
     for (const { reject } of this.#underWay) reject(unknownOutcome(cause));
   }
 
@@ -204,7 +209,7 @@ export class Appender {
         this.#fail(taken, error as Error);
       }
       this.#underWay = [];
-      this.#wasUnknown = false;
+      this.#unknown = undefined;
     }
   }
 
@@ -267,14 +272,28 @@ export class Appender {
     }
     this.#sealing.committed();
     this.#tellCaughtUp();
-    if (this.#wasUnknown && count > 0) await this.#tellFound(firstSeq, count);
+    if (this.#unknown !== undefined) await this.#tellFound(batch, { firstSeq, ...this.#unknown });
   }
 
-  /** Those who would have told of it were refused. Tried again while the database is on its way back. */
-  async #tellFound(firstSeq: number, count: number): Promise<void> {
-    for (let attempt = 1; attempt <= foundAttemptsMax && !this.#isClosed; attempt++) {
+  /** Those who would have told of it were refused. */
+  async #tellFound(
+    batch: DatapointBatch,
+    {
+      firstSeq,
+      pushes,
+      relays,
+    }: { readonly firstSeq: number; readonly pushes: Buffer | undefined; readonly relays: Buffer | undefined },
+  ): Promise<void> {
+    const found = followedPushes({ ...batch, pushes }, firstSeq);
+    if (found.length > 0) await this.#untilTold(() => this.onFound(found));
+    if (relays !== undefined) await this.#untilTold(() => this.onFoundRelayed(decodeRelays(relays)));
+  }
+
+  /** Tried again while the database is on its way back. */
+  async #untilTold(tell: () => Promise<void>): Promise<void> {
+    while (!this.#isClosing) {
       try {
-        await this.onFound(firstSeq, count);
+        await tell();
         return;
       } catch {
         await delay(limits.postgresRetryMsMin, undefined, { ref: false });

@@ -39,12 +39,14 @@ export class PostgresCommitLog implements CommitLog {
   /** Also called with what this process has appended and was found to be stored when nobody waited for it any more. */
   onFollowed: (pushes: readonly FollowedPush[]) => Promise<void> = async () => {};
 
+  /** The same of messages. */
   onRelayed: (messages: readonly ClientMessage[]) => Promise<void> = async () => {};
   onPublished: (records: Uint32Array) => void = () => {};
 
   constructor(parts: CommitLogParts) {
     this.#parts = parts;
-    parts.appender.onFound = (firstSeq, count) => this.#tellFound(firstSeq, count);
+    parts.appender.onFound = (pushes) => this.onFollowed(pushes);
+    parts.appender.onFoundRelayed = (messages) => this.onRelayed(messages);
   }
 
   get isCatchingUp(): boolean {
@@ -103,16 +105,6 @@ export class PostgresCommitLog implements CommitLog {
     return this.#parts.receipts.release(id);
   }
 
-  async #tellFound(firstSeq: number, count: number): Promise<void> {
-    const end = firstSeq + count;
-    for (let behind = firstSeq - 1; behind < end - 1; ) {
-      const found = (await this.readAfter(behind)).filter(({ seq }) => seq < end);
-      if (found.length === 0) return;
-      await this.onFollowed(found.map(followedOf));
-      behind = found.at(-1)?.seq ?? end;
-    }
-  }
-
   /** Those of the table, then those of rows that are not sealed. Asked at start. */
   async listFingerprints(): Promise<Iterable<Uint32Array>> {
     const { database, state } = this.#parts;
@@ -133,8 +125,4 @@ export class PostgresCommitLog implements CommitLog {
   trimFingerprints(trim: FingerprintTrim): Promise<void> {
     return this.#parts.exclusively(() => trimFingerprints(this.#parts.database, trim));
   }
-}
-
-function followedOf({ sensor, seq, receivedMs, timestampMs = Number.NaN, value, skipsRules }: LogEntry): FollowedPush {
-  return { sensor, readings: [{ value, timestampMs }], receivedMs, firstSeq: seq, many: false, skipsRules };
 }

@@ -84,7 +84,10 @@ function originalOf(from: SectionReader, set: number): OriginalMessage {
  * The pushes of a row. Where it does not say them, datapoints of one sensor that came at one time are taken for one push.
  * @throws CorruptChunk
  */
-export function followedPushes(content: LogRowContent, firstSeq: number): FollowedPush[] {
+export function followedPushes(
+  content: Pick<LogRowContent, 'rows' | 'texts' | 'rulesSkipped' | 'pushes'>,
+  firstSeq: number,
+): FollowedPush[] {
   const { rows, rulesSkipped } = content;
   const total = rows.length / rowNumbers;
   const said = content.pushes === undefined ? asPushed({ rows }) : decodePushes(content.pushes);
