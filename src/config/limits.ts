@@ -715,6 +715,12 @@ export const limits = {
   /** Bytes of objects for one push in the queue, beside its datapoints, as counted against `queueBytesMax`; measured: 600. */
   queuedPushBytes: 400,
   /**
+   * Messages over MQTT of one caller that wait for their commit, and reserved for others: as many as some commits take. Beyond:
+   * connections are read on when fewer wait, because unread messages cost their bytes alone (decision 59).
+   */
+  queueMessagesMax: 8_000,
+  queueMessagesReserve: 3_000,
+  /**
    * Milliseconds that datapoints should wait for their commit at most, by the rate of the last commits; and how many datapoints
    * may wait even if that takes longer: three of the largest requests, which have been read and would have to be refused.
    * Beyond: as beyond `queueDatapointsMax`.

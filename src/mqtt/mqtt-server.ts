@@ -273,7 +273,7 @@ export class MqttServer implements ClientOwner {
       callerOf: (client) => this.#callerOf(client),
       groupOf: (client, bytes) => usual.groupOf(client, bytes),
       add: (group, frame) => usual.add(group, frame),
-      mayHaveCapacity: (client) => usual.mayHaveCapacity(client),
+      wantsMore: (client) => usual.wantsMore(client),
       onceCapacity: (client, waiting) => usual.onceCapacity(client, waiting),
       submit: (client, group) => usual.submit(client, group),
       release: (client, bytes, at) => acknowledgements.releasedTogether(client, bytes, at),

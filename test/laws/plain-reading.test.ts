@@ -10,7 +10,12 @@ import { properties } from '../support/properties.ts';
 function plain(text: string) {
   // With other bytes around it, as it stands in a packet.
   const bytes = Buffer.from(`9${text}9`);
-  return parsePlainReading(bytes, 1, bytes.length - 1);
+  const reading = parsePlainReading(bytes, 1, bytes.length - 1);
+  if (reading === undefined) return undefined;
+  // It is its own list.
+  assert.deepEqual([reading.length, [...reading], reading.at(0), reading.at(1)], [1, [reading], reading, undefined]);
+  assert.deepEqual(reading.map((each, index) => [each, index]), [[reading, 0]]); // biome-ignore format: one line
+  return { value: reading.value, timestampMs: reading.timestampMs };
 }
 
 function general(text: string) {

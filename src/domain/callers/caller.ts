@@ -38,6 +38,8 @@ const sharedResources = [
   /** Datapoints that wait for their commit, and their bytes; bytes of MQTT publishes that wait for the queue. */
   'queuedDatapoints',
   'queuedBytes',
+  /** MQTT messages among them. */
+  'queuedMessages',
   'capacityWaiterBytes',
 ] as const;
 export type SharedResource = (typeof sharedResources)[number];

@@ -116,6 +116,8 @@ export class PushFastPath implements PushHandler {
       if (head === undefined || push === undefined) break;
       into.pushes.push(push);
       end = head.end;
+      // All of them wait as they are, and are read again: the first is enough to know that.
+      if (into.pushes.length === 1 && !this.mayHaveCapacity(into.caller as Caller)) break;
     }
     return end;
   }
@@ -228,7 +230,7 @@ export class PushFastPath implements PushHandler {
     }
     into.caller = actor.caller;
     into.securityHeaders = securityHeaders;
-    return new Push(sensorRef, [reading], this.#parts.clock.now(), noExtras);
+    return new Push(sensorRef, reading, this.#parts.clock.now(), noExtras);
   }
 
   /** The actor of a request; undefined where that is not known at once. */

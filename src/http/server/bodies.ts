@@ -109,7 +109,7 @@ export function registerReadingParser(
 ): void {
   addJsonParser(app, (body, request) => {
     const plain = parsePlainReading(body, 0, body.length);
-    if (plain !== undefined) return [plain];
+    if (plain !== undefined) return plain;
     const many = parsePlainReadings(body);
     const json = many === undefined ? parseExactJsonText(body, limits.nestingLevelsMax) : undefined;
     const readings = many ?? parseReadings(json);

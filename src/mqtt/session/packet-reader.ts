@@ -29,10 +29,10 @@ export interface PacketReaderParts<G> {
   readonly groupOf: (client: Client, bytes: Buffer) => G | undefined;
   /** Adds a packet to the group; false when it is no usual publish. */
   readonly add: (group: G, frame: PublishFrame) => boolean;
-  /** Whether publishes of the client may find room in the ingest queue. Asked before any object is made of them. */
-  readonly mayHaveCapacity: (client: Client) => boolean;
+  /** Whether publishes of the client are wanted in the ingest queue. Asked before any object is made of them. */
+  readonly wantsMore: (client: Client) => boolean;
   /**
-   * Calls `resume` when they may. `wasResumed`: the client was resumed and nothing of it found room.
+   * Calls `resume` when they are. `wasResumed`: the client was resumed and nothing of it found room.
    */
   readonly onceCapacity: (
     client: Client,
@@ -158,7 +158,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
       this.#keepPartial(client, bytes.subarray(at), end < 0 ? -1 : end - at);
       return undefined;
     }
-    if (isPublish && !client.hadCapacity && !this.#parts.mayHaveCapacity(client)) {
+    if (isPublish && !client.hadCapacity && !this.#parts.wantsMore(client)) {
       this.#waitForCapacity(client, bytes.subarray(at));
       return undefined;
     }
@@ -187,7 +187,7 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
     client: Client,
     { group, bytes, from }: { readonly group: G; readonly bytes: Buffer; readonly from: number },
   ): number {
-    if (!this.#parts.mayHaveCapacity(client)) return from;
+    if (!this.#parts.wantsMore(client)) return from;
     const { groupMax } = client;
     const frame = this.#frame;
     let at = from;

@@ -16,18 +16,19 @@ export class PublishGroup {
   readonly packetIds: number[] = [];
   /** Those of the messages with QoS 2, which are few or all. */
   received: Set<number> | undefined;
-  /** What its messages have in common. */
-  readonly withQos0: { readonly qos: 0; readonly publisherId: string };
-  readonly withQos1: { readonly qos: 1; readonly publisherId: string };
-  readonly withQos2: { readonly qos: 2; readonly publisherId: string };
+  /** What its messages have in common, by QoS. */
+  readonly #from: [BufferedFrom?, BufferedFrom?, BufferedFrom?] = [];
 
   constructor(session: ClientSession, bytes: Buffer, receivedMs: number) {
     this.session = session;
     this.bytes = bytes;
     this.receivedMs = receivedMs;
-    this.withQos0 = { qos: 0, publisherId: session.clientId };
-    this.withQos1 = { qos: 1, publisherId: session.clientId };
-    this.withQos2 = { qos: 2, publisherId: session.clientId };
+  }
+
+  /** What its messages of a QoS have in common. */
+  from(qos: 0 | 1 | 2): BufferedFrom {
+    this.#from[qos] ??= { buffer: this.bytes, qos, publisherId: this.session.clientId };
+    return this.#from[qos];
   }
 
   /** Notes a message with QoS 2. */
@@ -42,30 +43,39 @@ export class PublishGroup {
   }
 }
 
-/** A message within the received buffer. */
+/** What messages in one buffer have in common. */
+export interface BufferedFrom {
+  readonly buffer: Buffer;
+  readonly qos: 0 | 1 | 2;
+  readonly publisherId: string;
+}
+
+/** A message within the received buffer. Few fields, because tens of thousands wait for their commit. */
 export class BufferedMessage implements OriginalMessage {
-  readonly #buffer: Buffer;
+  readonly #from: BufferedFrom;
   readonly #start: number;
   readonly #end: number;
-  readonly qos: 0 | 1 | 2;
-  readonly retain = false;
-  readonly publisherId: string;
 
-  constructor(
-    buffer: Buffer,
-    start: number,
-    end: number,
-    from: { readonly qos: 0 | 1 | 2; readonly publisherId: string },
-  ) {
-    this.#buffer = buffer;
+  constructor(from: BufferedFrom, start: number, end: number) {
+    this.#from = from;
     this.#start = start;
     this.#end = end;
-    this.qos = from.qos;
-    this.publisherId = from.publisherId;
+  }
+
+  get qos(): 0 | 1 | 2 {
+    return this.#from.qos;
+  }
+
+  get retain(): boolean {
+    return false;
+  }
+
+  get publisherId(): string {
+    return this.#from.publisherId;
   }
 
   get payload(): Uint8Array {
-    return this.#buffer.subarray(this.#start, this.#end);
+    return this.#from.buffer.subarray(this.#start, this.#end);
   }
 
   get bytes(): number {

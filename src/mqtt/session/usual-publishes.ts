@@ -9,10 +9,11 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
+import { FairShare } from '../../domain/callers/fair-share.ts';
 import type { Ingest } from '../../domain/datapoints/ingest/ingest.ts';
 import { parsePlainReading } from '../../domain/datapoints/ingest/plain-reading.ts';
 import { Push } from '../../domain/datapoints/ingest/push.ts';
-import { parseReadings, type Reading } from '../../domain/datapoints/ingest/reading.ts';
+import { parseReadings, type Readings } from '../../domain/datapoints/ingest/reading.ts';
 import type { Writer } from '../../domain/datapoints/ingest/writer.ts';
 import type { ContentHash } from '../../domain/datapoints/publish-fingerprint.ts';
 import type { MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
@@ -72,6 +73,12 @@ export class UsualPublishes {
     weigh: (_, topic) => 2 * entryBytes + textHeapBytes(topic),
   });
 
+  /** Messages that wait for their commit. */
+  readonly #queued = new FairShare('queuedMessages', {
+    aloneMax: limits.queueMessagesMax,
+    reserve: limits.queueMessagesReserve,
+  });
+
   constructor(parts: UsualPublishesParts) {
     this.#parts = parts;
   }
@@ -82,8 +89,10 @@ export class UsualPublishes {
     return session === undefined ? undefined : new PublishGroup(session, bytes, this.#parts.clock.now());
   }
 
-  mayHaveCapacity(client: Client): boolean {
-    return this.#parts.writer.mayHaveCapacity(this.#parts.callerOf(client));
+  /** Whether publishes of the client may find room, and few enough wait for their commit already. */
+  wantsMore(client: Client): boolean {
+    const caller = this.#parts.callerOf(client);
+    return this.#parts.writer.mayHaveCapacity(caller) && this.#queued.allows(caller, 1);
   }
 
   /** Adds a usual message to the group; false when it is not usual. */
@@ -103,11 +112,11 @@ export class UsualPublishes {
     const { payloadStart: start, end, packetId } = frame;
     let readings = readingsOf(bytes, frame, topic.many);
     let original: BufferedMessage | undefined;
-    const from = qos === 0 ? group.withQos0 : qos === 1 ? group.withQos1 : group.withQos2;
+    const from = group.from(qos as 0 | 1 | 2);
     if (readings === undefined && !topic.many) {
       const message = messageOfBareNumber(withoutNuls(bytes.subarray(start, end)));
       readings = message && readingsOf(message, { payloadStart: 0, end: message.length }, false);
-      original = message && new BufferedMessage(message, 0, message.length, from);
+      original = message && new BufferedMessage({ ...from, buffer: message }, 0, message.length);
     }
     if (readings === undefined) return false;
     let publish: Fingerprint | undefined;
@@ -122,7 +131,7 @@ export class UsualPublishes {
       if (qos === 1) group.packetIds.push(packetId);
       else group.receive(packetId);
     }
-    original ??= new BufferedMessage(bytes, start, end, from);
+    original ??= new BufferedMessage(from, start, end);
     const extras = { original, publish, many: topic.many };
     group.pushes.push(new Push(sensorRef, readings, group.receivedMs, extras));
     return true;
@@ -156,7 +165,10 @@ export class UsualPublishes {
     // Only a refusal at once means that nothing of it is in the queue.
     let isAtOnce = true;
     let isRefused = false;
-    this.#parts.ingest.submitAll(group.session.actor.caller, group.pushes, (failure) => {
+    const { caller } = group.session.actor;
+    this.#queued.force(caller, length);
+    this.#parts.ingest.submitAll(caller, group.pushes, (failure) => {
+      this.#queued.release(caller, length);
       this.#ended(group.pushes, failure);
       isRefused = isAtOnce && isBusy(failure);
       if (isRefused) {
@@ -188,8 +200,10 @@ export class UsualPublishes {
     const { conn } = client;
     if (client.closed || conn.destroyed) return;
     const end = () => leaveLine();
-    const leaveLine = this.#parts.writer.onceCapacity(this.#parts.callerOf(client), {
+    const caller = this.#parts.callerOf(client);
+    const leaveLine = this.#parts.writer.onceCapacity(caller, {
       wasResumed,
+      isWanted: () => this.#queued.allows(caller, 1),
       resume: () => {
         conn.removeListener('close', end);
         resume();
@@ -281,9 +295,9 @@ function readingsOf(
   bytes: Buffer,
   { payloadStart, end }: Pick<PublishFrame, 'payloadStart' | 'end'>,
   many: boolean,
-): readonly Reading[] | undefined {
+): Readings | undefined {
   const plain = parsePlainReading(bytes, payloadStart, end);
-  if (plain !== undefined) return [plain];
+  if (plain !== undefined) return plain;
   try {
     const body = jsonOfPayload(bytes.subarray(payloadStart, end));
     const readings = Array.isArray(body) && !many ? [] : parseReadings(body);

@@ -5,9 +5,19 @@
 // bounded by their number (I4).
 import type { Caller } from '../../callers/caller.ts';
 
+/** A connection that waits, its messages unread. */
+export interface ConnectionWaiter {
+  /** True for one that was resumed and could do nothing: it keeps its place. */
+  readonly wasResumed: boolean;
+  /** Whether it would go on, if there is room: a door may want less in the queue than there is room for. */
+  readonly isWanted?: () => boolean;
+  readonly resume: () => void;
+}
+
 interface Waiter {
   /** Bytes of a message that are released when it is resumed; 0 for a connection. */
   readonly bytes: number;
+  readonly isWanted: () => boolean;
   readonly resume: () => void;
 }
 
@@ -49,23 +59,23 @@ export class CapacityWaiters {
 
   /**
    * Calls `resume` once there may be room.
-   * @param waiter.wasResumed true for one that has waited before and could do nothing: it keeps its place.
+   * @param waiter.bytes of a message.
    * @returns what takes it out of the line.
    */
   wait(
     caller: Caller,
-    { bytes = 0, wasResumed, resume }: { bytes?: number; wasResumed: boolean; resume: () => void },
+    { bytes = 0, wasResumed, isWanted = always, resume }: ConnectionWaiter & { readonly bytes?: number },
   ): () => void {
     let ofCaller = this.#callers.get(caller);
     if (ofCaller === undefined) {
       ofCaller = { returned: new Set(), waiting: new Set(), resumed: 0 };
       this.#callers.set(caller, ofCaller);
     }
-    const waiter = { bytes, resume };
+    const waiter = { bytes, isWanted, resume };
     const line = wasResumed ? ofCaller.returned : ofCaller.waiting;
     line.add(waiter);
     // Room may have been returned before it came, and then nothing else would resume it.
-    if (!this.#parts.isRefused(caller)) this.#askNext();
+    if (!this.#parts.isRefused(caller) && isWanted()) this.#askNext();
     return () => {
       line.delete(waiter);
       this.#forgetEmpty(caller);
@@ -83,17 +93,15 @@ export class CapacityWaiters {
         this.#askNext();
         return;
       }
-      if (isRefused(caller)) continue;
+      const first = firstOf(ofCaller);
+      if (first === undefined || isRefused(caller) || !first.isWanted()) continue;
       if (ofCaller.resumed >= wokenMax) this.#askNext();
-      else this.#resumeFirst(caller, ofCaller);
+      else this.#resume(caller, ofCaller, first);
     }
   }
 
-  #resumeFirst(caller: Caller, ofCaller: CallerWaiters): void {
-    const line = ofCaller.returned.size > 0 ? ofCaller.returned : ofCaller.waiting;
-    const [waiter] = line;
-    if (waiter === undefined) return;
-    line.delete(waiter);
+  #resume(caller: Caller, ofCaller: CallerWaiters, waiter: Waiter): void {
+    if (!ofCaller.returned.delete(waiter)) ofCaller.waiting.delete(waiter);
     ofCaller.resumed += 1;
     this.#callers.delete(caller);
     this.#callers.set(caller, ofCaller);
@@ -121,3 +129,10 @@ export class CapacityWaiters {
     });
   }
 }
+
+function firstOf({ returned, waiting }: CallerWaiters): Waiter | undefined {
+  const [waiter] = returned.size > 0 ? returned : waiting;
+  return waiter;
+}
+
+const always = () => true;

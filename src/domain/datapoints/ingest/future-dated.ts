@@ -7,6 +7,7 @@ import { limits } from '../../../config/limits.ts';
 import type { Committed } from '../feed.ts';
 import { PlainReadings } from './plain-readings.ts';
 import type { Readings } from './reading.ts';
+import { SingleReading } from './single-reading.ts';
 
 export class FutureDated {
   readonly #clocks: Pick<ClockWatch, 'isInDoubt' | 'elapsedMs'>;
@@ -48,6 +49,7 @@ export class FutureDated {
 /** Readings without a timestamp (NaN) are not after anything. */
 function countAfter(readings: Readings, ms: number): number {
   let count = 0;
+  if (readings instanceof SingleReading) return readings.timestampMs > ms ? 1 : 0;
   if (readings instanceof PlainReadings) {
     for (const timestampMs of readings.timestamps) if (timestampMs > ms) count += 1;
   } else {

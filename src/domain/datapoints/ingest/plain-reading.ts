@@ -4,7 +4,7 @@
 // identical (plain-reading.test.ts).
 import { limits } from '../../../config/limits.ts';
 import { PlainReadings } from './plain-readings.ts';
-import type { Reading } from './reading.ts';
+import { SingleReading } from './single-reading.ts';
 
 const valueKey = Buffer.from('"value":');
 const timestampKey = Buffer.from('"timestamp":');
@@ -29,10 +29,10 @@ const scannedValues = new Float64Array(limits.pushDatapointsMax);
 const scannedTimestamps = new Float64Array(limits.pushDatapointsMax);
 
 /** The reading in the bytes; undefined when they have another form. */
-export function parsePlainReading(bytes: Uint8Array, start: number, end: number): Reading | undefined {
+export function parsePlainReading(bytes: Uint8Array, start: number, end: number): SingleReading | undefined {
   const last = scanReading(bytes, skipSpace(bytes, start), end);
   if (last < 0 || (last !== end && skipSpace(bytes, last) !== end)) return undefined;
-  return { value: scanned[valueAt] as number, timestampMs: scanned[timestampAt] as number };
+  return new SingleReading(scanned[valueAt] as number, scanned[timestampAt] as number);
 }
 
 /** The readings of the array in the bytes; undefined when they have another form, or are too many. */

@@ -9,6 +9,7 @@ import type { CommittedPush, OriginalMessage } from '../feed.ts';
 import type { PublishFingerprint } from '../publish-fingerprint.ts';
 import { PlainReadings } from './plain-readings.ts';
 import type { Readings } from './reading.ts';
+import { SingleReading } from './single-reading.ts';
 
 /** The properties of a push besides its readings. */
 export interface PushExtras {
@@ -20,7 +21,6 @@ export interface PushExtras {
 
 /** A class, because tens of thousands are made each second, and instances of a class share one hidden class. */
 export class Push implements CommittedPush {
-  readonly kind = 'sensor';
   readonly device: Device;
   readonly sensor: Sensor;
   /** Charges the readings to quotas when they are committed. */
@@ -51,12 +51,17 @@ export class Push implements CommittedPush {
     this.many = extras.many === true;
     this.skipsRules = extras.skipsRules === true;
   }
+
+  /** Not a field, because each push would have it. */
+  get kind(): 'sensor' {
+    return 'sensor';
+  }
 }
 
 /** Bytes that readings count for quotas: a number that users can compute, however well datapoints are compressed. */
 export function countedBytesOf(readings: Readings): number {
   let bytes = readings.length * limits.datapointBytesCounted;
-  if (readings instanceof PlainReadings) return bytes;
+  if (readings instanceof SingleReading || readings instanceof PlainReadings) return bytes;
   for (const { value } of readings) if (typeof value === 'string') bytes += value.length;
   return bytes;
 }

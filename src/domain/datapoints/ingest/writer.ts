@@ -9,12 +9,13 @@ import type { CommitLog, PushedAs } from '../../ports/commit-log.ts';
 import { BatchBuilder, countRows, type DatapointBatch } from '../datapoint-batch.ts';
 import type { Feed } from '../feed.ts';
 import type { AppendCallback, AppendRequest } from './append.ts';
-import { CapacityWaiters } from './capacity-waiters.ts';
+import { CapacityWaiters, type ConnectionWaiter } from './capacity-waiters.ts';
 import { CommitPacing, type CommitPacingBounds } from './commit-pacing.ts';
 import { type FanOut, noFanOut } from './fan-out.ts';
 import { PlainReadings } from './plain-readings.ts';
 import { countedBytesOf } from './push.ts';
 import { QueueDelay, type QueueDelayBounds } from './queue-delay.ts';
+import { SingleReading } from './single-reading.ts';
 import type { StorageQuota } from './storage-quota.ts';
 import { type QueuedAppend, serviceCaller, takeFairShare } from './writer-queue.ts';
 
@@ -201,10 +202,9 @@ export class Writer {
 
   /**
    * Calls `resume` when the queue may have capacity. For a connection, whose messages stay unread until then.
-   * @param connection.wasResumed it was resumed and could do nothing: it keeps its place.
    * @returns what takes it out of the line, for when it ends.
    */
-  onceCapacity(caller: Caller, connection: { readonly wasResumed: boolean; readonly resume: () => void }): () => void {
+  onceCapacity(caller: Caller, connection: ConnectionWaiter): () => void {
     return this.#capacityWaiters.wait(caller, connection);
   }
 
@@ -330,7 +330,8 @@ function toBatch(group: readonly QueuedAppend[]): DatapointBatch {
   const batch = new BatchBuilder(datapoints);
   for (const { append } of group) {
     for (const { sensor, readings, receivedMs, publish, skipsRules } of append.pushes) {
-      if (readings instanceof PlainReadings) batch.addPlain(sensor.key, receivedMs, readings);
+      if (readings instanceof SingleReading) batch.add(sensor.key, readings.timestampMs, receivedMs, readings.value);
+      else if (readings instanceof PlainReadings) batch.addPlain(sensor.key, receivedMs, readings);
       else for (const reading of readings) batch.add(sensor.key, reading.timestampMs, receivedMs, reading.value);
       if (publish !== undefined) batch.addPublish(publish);
       if (skipsRules) batch.addRulesSkipped(readings.length);
@@ -358,13 +359,10 @@ function countDatapoints(append: AppendRequest): number {
 function countBytes(append: AppendRequest): number {
   // The answer stored in the receipt may be far larger than the datapoints.
   let bytes = 2 * (append.receipt?.answer.length ?? 0);
-  for (const push of append.pushes) {
-    if (push.readings instanceof PlainReadings) {
-      bytes += push.readings.length * 40;
-      continue;
-    }
-    bytes += push.original?.bytes ?? 0;
-    for (const { value } of push.readings) bytes += typeof value === 'number' ? 40 : 40 + value.length * 2;
+  for (const { readings, original } of append.pushes) {
+    bytes += original?.bytes ?? 0;
+    if (readings instanceof SingleReading || readings instanceof PlainReadings) bytes += readings.length * 40;
+    else for (const { value } of readings) bytes += typeof value === 'number' ? 40 : 40 + value.length * 2;
   }
   return bytes;
 }
