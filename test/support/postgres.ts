@@ -2,10 +2,11 @@
 // on a socket there; and a fresh database for each test, copied from one whose tables are made. DUNDUN_TEST_POSTGRES names the program
 // `postgres`; without it such tests are left out.
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { connectionSettings } from '../../src/engines/postgres/database/connection-settings.ts';
 import { migrate } from '../../src/engines/postgres/database/migrate.ts';
@@ -29,7 +30,7 @@ export interface PostgresOptions {
 export class PostgresServer {
   readonly folder: string;
   readonly #options: PostgresOptions;
-  readonly #owner: { readonly uid: number; readonly gid: number } | undefined = unprivileged();
+  readonly #owner = postgresOwner();
   #child: ChildProcess | undefined;
   #databases = 0;
   #template: Promise<string> | undefined;
@@ -40,18 +41,30 @@ export class PostgresServer {
   }
 
   static async start(options: PostgresOptions = {}): Promise<PostgresServer> {
-    assert.ok(program !== undefined, 'DUNDUN_TEST_POSTGRES names the program');
-    const folder = mkdtempSync(join(tmpdir(), 'dundun-pg-'));
-    const server = new PostgresServer(folder, options);
-    servers.add(server);
-    if (server.#owner !== undefined) chownSync(folder, server.#owner.uid, server.#owner.gid);
-    chmodSync(folder, 0o700);
-    const initdb = join(dirname(program), 'initdb');
+    const server = PostgresServer.#inNewFolder(options);
     const args = ['--pgdata', server.#data, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C'];
-    execFileSync(initdb, [...args, '--no-sync', '--no-instructions'], { ...server.#owner, cwd: folder, stdio: 'pipe' });
+    const settings = { ...server.#owner, cwd: server.folder, stdio: 'pipe' } as const;
+    execFileSync(besidePostgres('initdb'), [...args, '--no-sync', '--no-instructions'], settings);
     await server.run();
     // As an operator makes it: no superuser.
     await server.#asSuperuser('CREATE ROLE dundun LOGIN CREATEDB');
+    return server;
+  }
+
+  /** A standby of another server, from which it streams; it answers reads. Nobody waits for it yet (`waitForStandby`). */
+  static async startStandby(primary: PostgresServer): Promise<PostgresServer> {
+    const server = PostgresServer.#inNewFolder(primary.#options);
+    const args = ['--pgdata', server.#data, '--host', primary.folder, '--username=postgres', '--checkpoint=fast'];
+    await server.#runBeside('pg_basebackup', [...args, '--wal-method=stream', '--write-recovery-conf', '--no-sync']);
+    await server.run();
+    return server;
+  }
+
+  static #inNewFolder(options: PostgresOptions): PostgresServer {
+    const folder = mkdtempSync(join(tmpdir(), 'dundun-pg-'));
+    const server = new PostgresServer(folder, options);
+    servers.add(server);
+    giveToPostgres(folder);
     return server;
   }
 
@@ -99,7 +112,6 @@ export class PostgresServer {
 
   /** Starts the server, and waits until it takes connections. */
   async run(): Promise<void> {
-    assert.ok(program !== undefined);
     const { isDurable = false, settings = {} } = this.#options;
     const fast = isDurable ? {} : { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
     const all = {
@@ -112,7 +124,11 @@ export class PostgresServer {
       ...settings,
     };
     const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const child = spawn(program, ['-D', this.#data, ...flags], { ...this.#owner, cwd: this.folder, stdio: 'ignore' });
+    const child = spawn(besidePostgres('postgres'), ['-D', this.#data, ...flags], {
+      ...this.#owner,
+      cwd: this.folder,
+      stdio: 'ignore',
+    });
     // A test process that is done must not wait for it; it ends with the process.
     child.unref();
     this.#child = child;
@@ -135,12 +151,36 @@ export class PostgresServer {
     await ended;
   }
 
+  /** Makes a primary of a standby; resolves when it takes writes. */
+  async promote(): Promise<void> {
+    await this.#runBeside('pg_ctl', ['promote', '--pgdata', this.#data, '--silent']);
+  }
+
+  /** Whether commits wait for a standby from now on. */
+  async waitForStandby(isWanted: boolean): Promise<void> {
+    await this.#asSuperuser(`ALTER SYSTEM SET synchronous_standby_names = '${isWanted ? '*' : ''}'`);
+    await this.#asSuperuser('SELECT pg_reload_conf()');
+  }
+
+  /** Resolves when a standby has all there is, and each later commit waits for it. */
+  async untilSynchronous(): Promise<void> {
+    const url = this.url('postgres', 'postgres');
+    const sql = "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = 'sync'";
+    await until(async () => (await ask(url, sql)).length > 0, { everyMs: 50 });
+    // Waits for the standby, behind all that was written before.
+    await ask(url, "SET synchronous_commit = on; SELECT pg_logical_emit_message(true, 'tests', '')");
+  }
+
+  async #runBeside(name: string, args: readonly string[]): Promise<void> {
+    await promisify(execFile)(besidePostgres(name), args, { ...this.#owner, cwd: this.folder });
+  }
+
   /** Ends the server and removes its folder. */
   remove(): void {
     servers.delete(this);
     try {
       const args = ['stop', '--pgdata', this.#data, '--mode=immediate', '--silent'];
-      execFileSync(join(dirname(program ?? ''), 'pg_ctl'), args, { ...this.#owner, cwd: this.folder, stdio: 'pipe' });
+      execFileSync(besidePostgres('pg_ctl'), args, { ...this.#owner, cwd: this.folder, stdio: 'pipe' });
     } catch {
       // It did not run.
     }
@@ -198,8 +238,21 @@ export function sharedServer(): Promise<PostgresServer> {
   return shared;
 }
 
+/** The path of a program of PostgreSQL. */
+function besidePostgres(name: string): string {
+  assert.ok(program !== undefined, 'DUNDUN_TEST_POSTGRES names the program');
+  return join(dirname(program), name);
+}
+
+/** Makes the folder one of the user as whom PostgreSQL runs, and nobody else's. */
+export function giveToPostgres(folder: string): void {
+  const owner = postgresOwner();
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
+  chmodSync(folder, 0o700);
+}
+
 /** PostgreSQL refuses to run as root: then it runs as its own user, or as nobody. */
-function unprivileged(): { readonly uid: number; readonly gid: number } | undefined {
+export function postgresOwner(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
     try {

@@ -1,5 +1,6 @@
 // Opens the engine on PostgreSQL: the ground, the log and its series, and puts them together.
 import { randomIds } from '../../base/ids.ts';
+import { limits } from '../../config/limits.ts';
 import type { Announcer } from '../../domain/ports/coordination.ts';
 import type { Registry } from '../shared/registry/registry.ts';
 import { Announcements } from './coordination/announcements.ts';
@@ -50,7 +51,8 @@ export async function openPostgresRegistryAlone(
   }
   const name = `command ${randomIds.uuid()}`;
   const writer = new RegistryWriter({ database, writer: name });
-  const bury = () => declareDead(database, {});
+  const startMs = performance.now();
+  const bury = () => declareDead(database, { isNew: performance.now() - startMs < limits.nodeDeadMs });
   const announcer = new Announcements({ database, writer, node: name, bury });
   const searches = new Searches(database);
   const close = async () => {

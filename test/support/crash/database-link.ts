@@ -1,5 +1,6 @@
 // The network between one server and its database, as a TCP proxy that is cut and healed: with a word, so that connections break, or
-// without one, so that nothing comes through any more and nobody is told.
+// without one, so that nothing comes through any more and nobody is told. It can be led to another database, as an address that
+// follows the primary is.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -8,33 +9,36 @@ export class DatabaseLink {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   #isCut = false;
+  /** Path of the socket of the database. */
+  #socket: string;
   /** The address of the database through the link. */
   readonly url: string;
 
-  private constructor(server: Server, url: string) {
+  private constructor(server: Server, { url, socket }: { readonly url: string; readonly socket: string }) {
     this.#server = server;
+    this.#socket = socket;
     this.url = url;
   }
 
   /** @param url of a database on a socket of this machine. */
   static async open(url: string): Promise<DatabaseLink> {
-    const { searchParams, pathname } = new URL(url);
-    const socket = join(searchParams.get('host') ?? '', '.s.PGSQL.5432');
+    const { pathname } = new URL(url);
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const link = new DatabaseLink(server, `postgres://dundun@127.0.0.1:${port}${pathname}`);
-    server.on('connection', (near) => link.#join(near, socket));
+    const through = `postgres://dundun@127.0.0.1:${port}${pathname}`;
+    const link = new DatabaseLink(server, { url: through, socket: socketOf(url) });
+    server.on('connection', (near) => link.#join(near));
     return link;
   }
 
-  #join(near: Socket, socket: string): void {
+  #join(near: Socket): void {
     if (this.#isCut) {
       near.destroy();
       return;
     }
-    const far = connect(socket);
+    const far = connect(this.#socket);
     const pair = [near, far] as const;
     this.#pairs.add(pair);
     for (const end of pair) {
@@ -66,8 +70,19 @@ export class DatabaseLink {
     for (const [near, far] of this.#pairs) near.pipe(far).pipe(near);
   }
 
+  /** Leads to the database of that name on another server from now on, and is healed; connections to the former one break. */
+  leadTo(url: string): void {
+    this.#socket = socketOf(url);
+    this.#isCut = false;
+    for (const pair of this.#pairs) for (const end of pair) end.destroy();
+  }
+
   close(): void {
     for (const pair of this.#pairs) for (const end of pair) end.destroy();
     this.#server.close();
   }
+}
+
+function socketOf(url: string): string {
+  return join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432');
 }

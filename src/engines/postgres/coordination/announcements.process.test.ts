@@ -25,7 +25,7 @@ class Process {
     this.writer = new RegistryWriter({ database: this.database, writer: node });
     this.announcements = new Announcements({
       ...{ database: this.database, writer: this.writer, node },
-      bury: () => declareDead(this.database, { node }),
+      bury: () => declareDead(this.database, { node, isNew: false }),
     });
   }
 

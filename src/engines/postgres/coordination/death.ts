@@ -17,30 +17,33 @@ export const isConnected = `EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'adv
   AND classid = ${locks.nodeNumbers} AND objid = node.number
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`;
 
+/** Where a standby took the place of its primary, whose last signs of life it may lack, and from when, the database does not tell. */
+const mayBePromoted = 'pg_last_xact_replay_timestamp() IS NOT NULL';
+
 /** One whose connection is gone, because its process has ended, need not be waited for as long as one that may be stopped. */
 const isDead = () => `pg_postmaster_start_time() < clock_timestamp() - ${seconds(limits.nodeDeadMs)}
-  AND (${silentFor(limits.nodeDeadMs)} AND $2 OR ${silentFor(sureMs())} AND NOT ${isConnected})`;
+  AND ($2 AND ${silentFor(limits.nodeDeadMs)} OR ${silentFor(sureMs())} AND NOT ${isConnected} AND ($2 OR NOT ${mayBePromoted}))`;
 
 /**
- * @param options.node who declares; undefined for a command. `waitsForConnected`: the caller has not been connected for long, so that a
- * server which is connected may have been cut off with it.
+ * @param options.node who declares; undefined for a command. `isNew`: the caller has not been connected for `nodeDeadMs`, so that others
+ * may have been cut off, too, and come back.
  * @returns those that were declared dead.
  */
 export async function declareDead(
   database: PostgresDatabase,
-  { node = '', waitsForConnected = false }: { readonly node?: string; readonly waitsForConnected?: boolean },
+  { node = '', isNew }: { readonly node?: string; readonly isNew: boolean },
 ): Promise<string[]> {
   const dead: string[] = [];
   const found = await database.query<{ id: string }>(`SELECT id FROM node WHERE id <> $1 AND ${isDead()}`, [
     node,
-    !waitsForConnected,
+    !isNew,
   ]);
   for (const { id } of found) {
     const isGone = await database.transaction(async (connection) => {
       await connection.query(`SET LOCAL lock_timeout = ${limits.nodeRenewMs}`);
       const { count } = await connection.query(`SELECT 1 FROM node WHERE id = $1 AND ${isDead()} FOR UPDATE`, [
         id,
-        !waitsForConnected,
+        !isNew,
       ]);
       if (count === 0) return false;
       await connection.query('DELETE FROM log_writer WHERE node = $1', [id]);

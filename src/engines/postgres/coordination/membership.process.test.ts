@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { DatabaseLink } from '../../../../test/support/crash/database-link.ts';
 import { setLimits } from '../../../../test/support/limits.ts';
 import { createDatabase, PostgresServer, withoutPostgres } from '../../../../test/support/postgres.ts';
 import { until } from '../../../../test/support/until.ts';
 import { locks } from '../database/advisory-locks.ts';
 import { migrate } from '../database/migrate.ts';
 import { PostgresDatabase } from '../database/postgres-database.ts';
+import { declareDead } from './death.ts';
 import { Membership } from './membership.ts';
 
 suite('servers as members of their database', { skip: withoutPostgres }, () => {
@@ -95,5 +97,64 @@ suite('servers as members of their database', { skip: withoutPostgres }, () => {
     await member.close();
     await database.close();
     server.remove();
+  });
+});
+
+suite('servers that were cut off together', { skip: withoutPostgres }, () => {
+  setLimits({ nodeRenewMs: 100, nodeDeadMs: 4_000, postgresRetryMsMax: 100 });
+
+  const untilOld = (database: PostgresDatabase) => {
+    const sql =
+      "SELECT 1 FROM pg_postmaster_start_time() AS start WHERE start < clock_timestamp() - interval '4 seconds'";
+    return until(async () => (await database.query(sql)).length > 0, { everyMs: 100 });
+  };
+
+  test('have time to come back, one after the other', async (t) => {
+    const url = await createDatabase();
+    const links = [await DatabaseLink.open(url), await DatabaseLink.open(url)] as const;
+    const databases = links.map((link) => new PostgresDatabase(link.url));
+    const [first, second] = (await Promise.all(
+      databases.map((database, n) => Membership.join(database, `member ${n}`)),
+    )) as [Membership, Membership];
+    t.after(async () => {
+      for (const member of [first, second]) await member.close();
+      for (const database of databases) await database.close();
+      for (const link of links) link.close();
+    });
+    const lost: Error[] = [];
+    for (const member of [first, second]) member.onLost = (error) => lost.push(error);
+    await untilOld(databases[0] as PostgresDatabase);
+    for (const link of links) link.cut({ isTold: true });
+    await until(() => !second.isSure && !first.isSure);
+    await pause(300);
+    links[0].heal();
+    await until(() => first.isSure);
+    await first.lookAtOthers();
+    links[1].heal();
+    await until(() => second.isSure || lost.length > 0);
+    assert.deepEqual(lost, []);
+  });
+
+  test('are not declared dead by one that comes just after a standby took the place of the primary', async () => {
+    const primary = await PostgresServer.start();
+    const url = await primary.createDatabase();
+    const standby = await PostgresServer.startStandby(primary);
+    const gone = "INSERT INTO node (id, renewed) VALUES ('gone', clock_timestamp() - interval '3 seconds')";
+    const declaredBy = async (database: PostgresDatabase, isNew: boolean) => {
+      await database.query(`${gone} ON CONFLICT DO NOTHING`);
+      return declareDead(database, { isNew });
+    };
+    const former = new PostgresDatabase(url);
+    await untilOld(former);
+    assert.deepEqual(await declaredBy(former, true), ['gone']);
+    await former.close();
+    await primary.stopImmediately();
+    await standby.promote();
+    const database = new PostgresDatabase(standby.url(new URL(url).pathname.slice(1)));
+    await untilOld(database);
+    assert.deepEqual(await declaredBy(database, true), []);
+    assert.deepEqual(await declaredBy(database, false), ['gone']);
+    await database.close();
+    for (const server of [primary, standby]) server.remove();
   });
 });

@@ -33,7 +33,11 @@ export class Membership {
   readonly #database: PostgresDatabase;
   readonly #log: Log | undefined;
   #connection: OwnConnection;
-  #connectedMs = performance.now();
+  /** Since when the database answers, by the monotonic clock; and whether there was a time before in which it did not. */
+  #answersSinceMs = performance.now();
+  #wasCutOff = false;
+  /** Over which connection the last sign of life was given. */
+  #renewedOver: OwnConnection;
   readonly #number: number;
   #others = 0;
   /** When the last sign of life began that was given, by the monotonic clock. */
@@ -60,6 +64,7 @@ export class Membership {
     this.#database = parts.database;
     this.#log = parts.log;
     this.#connection = parts.connection;
+    this.#renewedOver = parts.connection;
     this.#number = parts.number;
     this.databaseNowMs = parts.now;
     this.#watch();
@@ -145,7 +150,6 @@ export class Membership {
     const connection = await this.#database.connectAgain('node');
     if (this.#isClosed) return connection.close();
     this.#connection = connection;
-    this.#connectedMs = performance.now();
     this.#hasLock = false;
     this.#watch();
     // First of all, so that nobody takes it for dead.
@@ -188,7 +192,7 @@ export class Membership {
       }
       if (!this.#hasLock && !connection.isLost) await this.#takeOwnLock(connection).catch(() => {});
       if (renewed?.rows[0] !== undefined) {
-        this.#renewedMs = startMs;
+        this.#noteAnswer(connection, startMs);
         this.#others = renewed.rows[0].others;
         // May wait for commits that are under way: signs of life must not.
         this.#burying ??= this.#bury().finally(() => {
@@ -199,6 +203,19 @@ export class Membership {
     this.#renewLater();
   }
 
+  #noteAnswer(connection: OwnConnection, startMs: number): void {
+    const nowMs = performance.now();
+    const isFirst = this.#renewedMs === Number.NEGATIVE_INFINITY;
+    // Others that gave their last sign of life just before this one are silent for too long by now.
+    const isLate = nowMs > this.#renewedMs + limits.nodeDeadMs - limits.nodeRenewMs;
+    if (!isFirst && (isLate || connection !== this.#renewedOver)) {
+      this.#answersSinceMs = nowMs;
+      this.#wasCutOff = true;
+    }
+    this.#renewedOver = connection;
+    this.#renewedMs = startMs;
+  }
+
   async #takeOwnLock(connection: OwnConnection): Promise<void> {
     const sql = `SELECT pg_try_advisory_lock(${locks.nodeNumbers}, ${this.#number}) AS taken`;
     const { rows } = await connection.query<{ taken: number }>(sql);
@@ -206,11 +223,11 @@ export class Membership {
   }
 
   async #bury(): Promise<void> {
-    if (this.#others > 0) {
-      // Others may have been cut off together with this one.
-      const waitsForConnected = performance.now() - this.#connectedMs < limits.nodeDeadMs;
+    const isNew = performance.now() - this.#answersSinceMs < limits.nodeDeadMs;
+    // Others may have been cut off together with this one, and come back later.
+    if (this.#others > 0 && !(isNew && this.#wasCutOff)) {
       try {
-        const dead = await declareDead(this.#database, { node: this.id, waitsForConnected });
+        const dead = await declareDead(this.#database, { node: this.id, isNew });
         for (const node of dead) this.#log?.warn({ node }, 'another server gave no sign of life and was declared dead');
       } catch (error) {
         this.#log?.debug({ err: error }, 'a server that gives no sign of life could not be declared dead yet');
