@@ -876,8 +876,8 @@ export const limits = {
   /** Milliseconds without an answer after which a connection is taken for lost: the network may be cut without a word. */
   postgresAnswerMs: 40_000,
   /**
-   * Milliseconds for which a caller waits to hear whether its commit was made, where the connection broke meanwhile. Beyond: it is told
-   * that nobody knows.
+   * Milliseconds for which a caller waits to hear whether its commit was made, where the connection broke meanwhile or a standby is waited
+   * for. Beyond: it is told that nobody knows.
    */
   postgresOutcomeMs: 30_000,
   /** Milliseconds for which a connection of ours may take to end. Beyond: it is cut. */

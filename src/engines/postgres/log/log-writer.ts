@@ -51,7 +51,7 @@ export class LogWriter {
   #isSettling = false;
   #isClosed = false;
   readonly #closed = Promise.withResolvers<void>();
-  /** Called when the database cannot be reached. */
+  /** Called when the database cannot be reached, or does not answer for long. */
   onAway: () => void = () => {};
   /** Called where the outcome of a commit is not known in time; it is found out all the same, before anything else is appended. */
   onUnknown: () => void = () => {};
@@ -108,6 +108,7 @@ export class LogWriter {
       void this.#reconnect();
       throw new Error(`Connection terminated: ${this.#refusesBecause}`);
     }
+    const late = setTimeout(() => this.#doubt(), limits.postgresOutcomeMs).unref();
     let place: GivenPlace;
     try {
       place = await this.#insert(row);
@@ -117,14 +118,11 @@ export class LogWriter {
         throw error;
       }
       this.#isSettling = true;
-      const late = setTimeout(() => this.onUnknown(), limits.postgresOutcomeMs).unref();
-      try {
-        place = await this.#settle(row);
-      } finally {
-        clearTimeout(late);
-        this.#isSettling = false;
-        this.#settled += 1;
-      }
+      place = await this.#settle(row);
+    } finally {
+      clearTimeout(late);
+      if (this.#isSettling) this.#settled += 1;
+      this.#isSettling = false;
     }
     this.#nextSeq += 1;
     this.#refusesBecause = undefined;
@@ -139,6 +137,14 @@ export class LogWriter {
     if (connection === undefined || connection.isLost) return;
     await connection.query('DELETE FROM log_writer WHERE writer = $1', [this.#writer]).catch(() => {});
     await connection.close().catch(() => {});
+  }
+
+  /** A commit takes very long: the connection broke meanwhile, or the server waits for a standby that is away. */
+  #doubt(): void {
+    this.#isSettling = true;
+    this.#refusesBecause ??= 'the database does not answer';
+    this.onAway();
+    this.onUnknown();
   }
 
   /** The outcome of a commit is unknown: makes it again until it is known. */
@@ -178,8 +184,7 @@ export class LogWriter {
   }
 
   async #find(seq: number, bytes: Buffer): Promise<GivenPlace | undefined> {
-    const sql = 'SELECT number, position FROM log WHERE writer = $1 AND seq = $2 AND bytes = $3';
-    return (await this.#own.query<GivenPlace>(sql, [this.#writer, seq, bytes])).rows[0];
+    return (await this.#own.query<GivenPlace>(findSql, [this.#writer, seq, bytes])).rows[0];
   }
 
   /** Which table the log ends in. @returns false where this writer has no fence any more. */
@@ -234,6 +239,14 @@ export class LogWriter {
     if (kind === 'storage') this.#refusesBecause = `the database refuses to write: ${message}`;
   }
 }
+
+/**
+ * Writes, too, so that its commit waits for the synchronous standby: a server that was stopped while a commit waited for one shows the row
+ * though the standby lacks it.
+ */
+const findSql = `WITH found AS (SELECT number, position FROM log WHERE writer = $1 AND seq = $2 AND bytes = $3),
+  waited AS (UPDATE log_end SET ring = ring WHERE EXISTS (SELECT 1 FROM found))
+  SELECT number, position FROM found`;
 
 /**
  * One statement, which is a transaction of its own: whoever appends next waits for the row of `log_end` as long as the server needs to

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { setLimits } from '../../../../test/support/limits.ts';
 import { batchOf, nowMs } from '../../../../test/support/points.ts';
 import { createDatabase, dropDatabase, PostgresServer, withoutPostgres } from '../../../../test/support/postgres.ts';
@@ -266,6 +267,44 @@ suite('a commit whose outcome is not known in time', { skip: withoutPostgres }, 
     // A connection that was open when the line was cut is noticed with its first use.
     const claim = () => engine.commitLog.claimReceipt('key', { sinceMs: 0 });
     await until(async () => claim().then((receipt) => receipt === undefined, () => false)); // biome-ignore format: short
+  });
+});
+
+suite('a primary without its standby', { skip: withoutPostgres }, () => {
+  setLimits({ postgresOutcomeMs: 500, databaseBusyMs: 300 });
+
+  test('acknowledges nothing, not even what it shows after a restart, until the standby is back', async (t) => {
+    const server = await PostgresServer.start({ isDurable: true });
+    const engine = await openPostgresEngine(await server.createDatabase(), { clock: systemClock });
+    t.after(async () => {
+      await server.waitForStandby(false).catch(() => {});
+      await engine.close();
+      server.remove();
+    });
+    let told = 0;
+    engine.commitLog.onFollowed = async (pushes) => {
+      told += pushes.length;
+    };
+    const append = (value: number) => engine.commitLog.append(batchOf([{ sensor: 1, timestamp: value, value }]));
+    await server.waitForStandby(true);
+    // Until the server has read that, it acknowledges. The last one waits.
+    let last = 0;
+    await until(() => append(++last).then(() => false, () => true)); // biome-ignore format: short
+    assert.match(String(engine.figures.refusesBecause), /does not answer/);
+    await assert.rejects(append(-1), { code: 'storage', message: /Nothing of this request was stored/ });
+    // What was committed without a standby is seen by all from now on.
+    await server.stopImmediately();
+    await server.run();
+    await pause(1_500);
+    assert.equal(told, 0);
+    await assert.rejects(append(-2), { code: 'storage', message: /Nothing of this request was stored/ });
+    await server.waitForStandby(false);
+    await until(() => told > 0);
+    await until(async () => append(last + 1).then(() => true, () => false)); // biome-ignore format: short
+    assert.deepEqual(
+      await values(engine, 1),
+      Array.from({ length: last + 1 }, (_, n) => n + 1),
+    );
   });
 });
 

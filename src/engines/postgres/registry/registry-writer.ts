@@ -32,6 +32,8 @@ const mark = `INSERT INTO registry_writer (writer, seq) VALUES ($1, $2)
 /** The transaction fails where the row is gone. */
 const markFenced = `WITH marked AS (UPDATE registry_writer SET seq = $2 WHERE writer = $1 RETURNING seq)
   SELECT 1 / count(*) FROM marked`;
+/** Writes, too, so that its commit waits for the synchronous standby, which may lack what a server shows that was stopped meanwhile. */
+const lastMark = 'UPDATE registry_writer SET seq = seq WHERE writer = $1 RETURNING seq';
 const divisionByZero = '22012';
 
 /** What a server that was declared dead says of it. */
@@ -205,9 +207,7 @@ export class RegistryWriter {
       try {
         const connection = await this.#connect();
         await connection.query(begin);
-        const { rows } = await connection.query<{ seq: number }>('SELECT seq FROM registry_writer WHERE writer = $1', [
-          this.#writer,
-        ]);
+        const { rows } = await connection.query<{ seq: number }>(lastMark, [this.#writer]);
         await connection.query('COMMIT');
         // Declared dead since: nobody can say any more what became of it.
         if (this.#isMember && rows.length === 0) throw unknownOutcome(declaredDead());
