@@ -25,6 +25,11 @@ export function findPostgres(): string | undefined {
   return found.sort((one, other) => versionOf(one) - versionOf(other)).at(-1);
 }
 
+/** PgBouncer where Debian puts it, which is on the PATH of root alone. */
+export function findPgBouncer(): string | undefined {
+  return ['/usr/sbin/pgbouncer'].find(isExecutable);
+}
+
 /** A Python with the Paho client: that of Debian's package, or the one on the PATH. */
 export function findPaho(): string | undefined {
   const hasPaho = (python: string) =>

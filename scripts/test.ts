@@ -10,7 +10,7 @@ import { constants as osConstants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildWhereStale } from '../test/support/dashboard-build.ts';
-import { findPaho, findPostgres, findProgram, isExecutable } from './find-program.ts';
+import { findPaho, findPgBouncer, findPostgres, findProgram, isExecutable } from './find-program.ts';
 import { inBundles } from './test-bundles.ts';
 import { findTestFiles, slowSetOf, slowSets } from './test-sets.ts';
 
@@ -64,11 +64,13 @@ const programs: readonly Program[] = [
     package: 'postgresql',
     tests: 'the engine on PostgreSQL',
   },
+  { name: 'pgbouncer', variable: 'DUNDUN_TEST_PGBOUNCER', package: 'pgbouncer', tests: 'servers behind PgBouncer' },
 ];
 
 /** Of those that are not found by their name on the PATH. */
 const finders: Readonly<Record<string, () => string | undefined>> = {
   DUNDUN_TEST_POSTGRES: findPostgres,
+  DUNDUN_TEST_PGBOUNCER: findPgBouncer,
   DUNDUN_TEST_PAHO: findPaho,
 };
 

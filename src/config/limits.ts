@@ -931,6 +931,8 @@ export const limits = {
    * Beyond: its caller is told.
    */
   announcementMsMax: 15_000,
+  /** How often it is looked at a start whether connections to the database are sessions. */
+  postgresSessionLooks: 5,
   /** The earliest version of PostgreSQL that is supported. */
   postgresVersionMin: 14,
   /** Spans that wait to be sent, and spans of one message to the collector. Beyond: dropped. */

@@ -7,12 +7,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { PostgresDatabase } from '../../src/engines/postgres/database/postgres-database.ts';
 import { DatabaseLink } from '../support/crash/database-link.ts';
 import { countWaiting, Firings } from '../support/crash/firings.ts';
-import { Ledger } from '../support/crash/ledger.ts';
+import { FleetLoad, pushRuled } from '../support/crash/fleet-load.ts';
 import { SeededRandom } from '../support/dice.ts';
-import { Publisher } from '../support/mqtt/mqtt-publisher.ts';
 import { PostgresServer, withoutPostgres } from '../support/postgres.ts';
-import { Dundun, figuresOf, makeDevice, withLimits } from '../support/process.ts';
-import { RoundRobin } from '../support/round-robin.ts';
+import { Dundun, makeDevice, withLimits } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
 const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
@@ -33,7 +31,7 @@ suite('several servers under load', { skip: withoutPostgres, timeout: isLong ? 4
   let database: PostgresDatabase;
   const links: DatabaseLink[] = [];
   const fleet: Dundun[] = [];
-  let mqtt: RoundRobin;
+  let load: FleetLoad | undefined;
 
   const start = async (n: number): Promise<void> => {
     const settings = { DUNDUN_DATABASE_URL: links[n]?.url, DUNDUN_WEBHOOK_NETWORKS: '127.0.0.1' };
@@ -49,11 +47,10 @@ suite('several servers under load', { skip: withoutPostgres, timeout: isLong ? 4
     database = new PostgresDatabase(url);
     for (let n = 0; n < servers; n++) links.push(await DatabaseLink.open(url));
     for (let n = 0; n < servers; n++) await start(n);
-    mqtt = await RoundRobin.open(() => fleet.flatMap(({ ports }) => ports.mqtt ?? []));
   });
   after(async () => {
+    load?.end();
     await Promise.all(fleet.map((dundun) => dundun.stop('SIGKILL')));
-    await mqtt?.close();
     for (const link of links) link.close();
     await database?.close();
     postgres?.remove();
@@ -96,22 +93,7 @@ suite('several servers under load', { skip: withoutPostgres, timeout: isLong ? 4
     t.diagnostic(`DUNDUN_TEST_SEED=${random.seed}`);
     const firings = new Firings(async () => Number((await database.query(countWaiting))[0]?.['n']));
     await firings.open(fleet[0] as Dundun);
-    const ledger = new Ledger('fleet');
-    await makeDevice(fleet[0] as Dundun, ledger.device, ['a', 'b', 'c', 'all', 'qos1', 'qos2']);
-    let isOver = false;
-    const pushing = ['a', 'b', 'c', 'all', 'all', 'all'].map(async (sensor, n) => {
-      while (!isOver) await push(fleet[n % servers] as Dundun, ledger, sensor);
-    });
-    const publishers = [1, 2].map(
-      (qos) => new Publisher({ ledger, clientId: `p${qos}`, window: 20, qos: qos as 1 | 2, sensor: `qos${qos}` }),
-    );
-    let isFinished = false;
-    const keeping = publishers.map(async (publisher) => {
-      while (!isFinished) {
-        if (publisher.isClosed) await publisher.tryToConnect({ mqtt: mqtt.port }).catch(() => {});
-        await pause(100);
-      }
-    });
+    load = await FleetLoad.start(fleet);
     const troubles = shuffled(times, random);
     const recoveries: Record<string, number[]> = {};
     for (const [number, trouble] of troubles.entries()) {
@@ -127,26 +109,15 @@ suite('several servers under load', { skip: withoutPostgres, timeout: isLong ? 4
       recoveries[trouble] = [...(recoveries[trouble] ?? []), await untilAllWork()];
       await Promise.all(ruled);
     }
-    isOver = true;
-    await Promise.all(pushing);
-    await Promise.all(publishers.map((publisher) => publisher.finish()));
-    isFinished = true;
-    await Promise.all(keeping);
-    for (const publisher of publishers) publisher.end();
-    for (const dundun of fleet) await ledger.verify(dundun);
-    await until(async () => {
-      const seen = await Promise.all(fleet.map((dundun) => figuresOf(dundun)));
-      return seen.every((figures) => /^dundun_rules_datapoints_behind 0$/m.test(figures));
-    }, patience);
+    await load.finish();
+    await load.verify();
     const fired = await firings.verify(fleet[0] as Dundun);
     for (let n = 0; n < servers; n++) await fleet[n]?.stop();
     await start(0);
-    await ledger.verify(fleet[0] as Dundun);
-    assert.ok(ledger.count('stored') > 100, `${ledger.count('stored')} were stored`);
-    t.diagnostic(
-      `${ledger.count('stored')} pushes were acknowledged, ${ledger.count('refused')} refused, ${ledger.count('open')} not answered; ` +
-        `${fired} firings; 0 lost, 0 doubled; all ready again after ms: ${JSON.stringify(recoveries)}`,
-    );
+    await load.ledger.verify(fleet[0] as Dundun);
+    assert.ok(load.ledger.count('stored') > 100, load.counts);
+    const readyAgain = `all ready again after ms: ${JSON.stringify(recoveries)}`;
+    t.diagnostic(`${load.counts}; ${fired} firings; 0 lost, 0 doubled; ${readyAgain}`);
   });
 });
 
@@ -154,36 +125,6 @@ async function stopFor({ child }: Dundun, ms: number): Promise<void> {
   child.kill('SIGSTOP');
   await pause(ms);
   child.kill('SIGCONT');
-}
-
-/** Enters what the answer says; without one, or where the service does not know, either may be. */
-async function push({ url }: Dundun, ledger: Ledger, sensor: string): Promise<void> {
-  const sent = ledger.enter(sensor);
-  try {
-    const answer = await fetch(`${url}/api/v2/devices/${ledger.device}/sensors/${sensor}/value`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
-      body: JSON.stringify({ value: sent.first }),
-    });
-    const text = await answer.text();
-    if (answer.status === 204) sent.told = 'stored';
-    else if (answer.status === 503 && !/not known yet/.test(text)) sent.told = 'refused';
-    else assert.equal(answer.status, 503, text);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-  }
-  // As a device does that is told to come again.
-  if (sent.told !== 'stored') await pause(50);
-}
-
-/** Which of them are stored shows later. */
-async function pushRuled({ url }: Dundun, device: string, value: number): Promise<void> {
-  await fetch(`${url}/api/v2/devices/${device}/sensors/ruled/value`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
-    body: JSON.stringify({ value }),
-  }).then(
-    (answer) => answer.arrayBuffer(),
-    () => undefined,
-  );
 }
 
 function shuffled(counts: Readonly<Record<Trouble, number>>, random: SeededRandom): Trouble[] {

@@ -9,10 +9,11 @@ import { limits } from '../../../config/limits.ts';
 import { locks } from './advisory-locks.ts';
 import { connectionSettings } from './connection-settings.ts';
 import { migrations } from './migrations/migrations.ts';
+import { assertSessions, sessionOf } from './session-mode.ts';
 
 /**
  * Runs the migrations that the database lacks.
- * @throws Refusal `conflict` where a newer release wrote it, or the server is no good for it; the error of a migration, which leaves no
+ * @throws Refusal `conflict` where a newer release wrote it, or the server, or a pool before it, is no good for it; the error of a migration, which leaves no
  * trace.
  */
 export async function migrate(url: string): Promise<void> {
@@ -24,6 +25,7 @@ export async function migrate(url: string): Promise<void> {
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: borrowed }) });
   try {
     await assertServer(pool);
+    await assertSessions(() => sessionOf(pool), url);
     const last = await newestUnknown(pool);
     if (last !== undefined) {
       const advice = 'Use that release or a later one; to go back, restore the backup made before the update';
