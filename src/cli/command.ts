@@ -185,8 +185,11 @@ Example: dundun check /var/lib/dundun || mail -s 'dundun check' admin@example.or
     .action(async (place, options) => (await import('./check-command.ts')).check(place, options));
   program
     .command('move')
-    .description('move all data from the data folder to an empty PostgreSQL database')
-    .requiredOption('--to <address>', 'the database, as postgres://user:password@host:5432/database')
+    .description('move all data from the data folder to an empty PostgreSQL database, or back')
+    .requiredOption(
+      '--to <place>',
+      'the database, as postgres://user:password@host:5432/database; or an empty folder, for the way back',
+    )
     .addHelpText(
       'after',
       `
@@ -195,7 +198,11 @@ copies what has changed since and all records (accounts, devices, notifications,
 everything back and compares it, and says that the folder was moved. That takes seconds. Then start the service with
 DUNDUN_DATABASE_URL. It may be cut off at any moment, and run again; until the end the folder is as it was.
 
-Example: DUNDUN_DATA_DIR=/var/lib/dundun dundun move --to postgres://dundun:password@db.example/dundun`,
+With DUNDUN_DATABASE_URL set it moves from that database to a folder, in the same two steps: beside the servers, and again
+when all of them are stopped. Then start one server with DUNDUN_DATA_DIR, and without DUNDUN_DATABASE_URL.
+
+Examples: DUNDUN_DATA_DIR=/var/lib/dundun dundun move --to postgres://dundun:password@db.example/dundun
+          DUNDUN_DATABASE_URL=postgres://… dundun move --to /var/lib/dundun-back`,
     )
     .action(async (options) => (await import('./move-command.ts')).move(options));
   program

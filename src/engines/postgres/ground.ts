@@ -14,7 +14,7 @@ import { PostgresStanding } from './coordination/standing.ts';
 import { readRefusalOf } from './database/database-error.ts';
 import { migrate } from './database/migrate.ts';
 import { PostgresDatabase } from './database/postgres-database.ts';
-import { assertMoved } from './move/database-target.ts';
+import { assertNoMove } from './move/move-notes.ts';
 import { postgresRegistry } from './registry/postgres-registry.ts';
 import { RegistryWriter } from './registry/registry-writer.ts';
 import { Searches } from './registry/searches.ts';
@@ -47,8 +47,8 @@ export async function openGround(url: string, { clock, log, ids = randomIds }: O
   const database = new PostgresDatabase(url, { log });
   try {
     await migrate(url);
-    await assertMoved(database);
-    const membership = await Membership.join(database, id, log);
+    await assertNoMove(database);
+    const membership = await join(database, id, log);
     const writer = new RegistryWriter({ database, writer: id, isMember: true });
     const searches = new Searches(database);
     const announcements = new Announcements({
@@ -78,5 +78,17 @@ export async function openGround(url: string, { clock, log, ids = randomIds }: O
   } catch (error) {
     await database.close();
     throw readRefusalOf(error);
+  }
+}
+
+/** @throws Refusal `conflict`: it may have waited until a move had come to its end. */
+async function join(database: PostgresDatabase, id: string, log: Log | undefined): Promise<Membership> {
+  const membership = await Membership.join(database, id, log);
+  try {
+    await assertNoMove(database);
+    return membership;
+  } catch (error) {
+    await membership.close();
+    throw error;
   }
 }

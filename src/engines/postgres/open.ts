@@ -10,6 +10,7 @@ import { migrate } from './database/migrate.ts';
 import { PostgresDatabase } from './database/postgres-database.ts';
 import { type OpenOptions, openGround } from './ground.ts';
 import { openLog } from './log-parts.ts';
+import { assertNoMove } from './move/move-notes.ts';
 import { PostgresEngine } from './postgres-engine.ts';
 import { postgresRegistry } from './registry/postgres-registry.ts';
 import { RegistryWriter } from './registry/registry-writer.ts';
@@ -45,6 +46,7 @@ export async function openPostgresRegistryAlone(
   const database = new PostgresDatabase(url);
   try {
     await migrate(url);
+    await assertNoMove(database);
   } catch (error) {
     await database.close();
     throw readRefusalOf(error);

@@ -1,4 +1,4 @@
-// Creates the data folder, and refuses a folder in which a restore was interrupted, or whose data were moved elsewhere, so
+// Creates the data folder, and refuses a folder in which a restore or a move was interrupted, or whose data were moved elsewhere, so
 // that no server starts with incomplete or former data.
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -9,7 +9,10 @@ import { unusable } from './folder-lock.ts';
 /** Name of the database while a restore writes it; it is renamed when it is complete. */
 export const restoringFile = `${databaseFile}.restoring`;
 
-/** @throws Refusal `storage` where the folder cannot be created, `conflict` where a restore into it was interrupted. */
+/** Name of the database while a move writes it; it is renamed when all is there. */
+export const movingFile = `${databaseFile}.moving`;
+
+/** @throws Refusal `storage` where the folder cannot be created, `conflict` where a restore or a move into it was interrupted. */
 export function makeFolder(folder: string): void {
   try {
     makeWithParents(resolve(folder));
@@ -18,6 +21,16 @@ export function makeFolder(folder: string): void {
   }
   assertRestored(folder);
   assertNotMoved(folder);
+  assertNotMoving(folder);
+}
+
+/** @throws Refusal `conflict` where a move into the folder has not come to its end. */
+function assertNotMoving(folder: string): void {
+  if (!existsSync(join(folder, movingFile))) return;
+  throw new Refusal(
+    'conflict',
+    `A move of data into the folder ${folder} (\`dundun move\`) has not come to its end. Run it again with the service stopped; to give it up, take another folder.`,
+  );
 }
 
 /** Says that the data of the folder were moved to a database. */

@@ -5,10 +5,12 @@ import { countRows, type DatapointBatch, type PushReceipt } from '../../../domai
 import type { CommitLog, FingerprintTrim, LogEntry } from '../../../domain/ports/commit-log.ts';
 import type { Fence } from '../../../domain/ports/coordination.ts';
 import type { Head } from '../../shared/head/head.ts';
+import { idOfHash, receiptKeyOf } from '../../shared/log/receipt-ids.ts';
 import type { DatabaseWriter } from '../database/database-writer.ts';
 import { Damage, readLog } from './log.ts';
 import type { LogFollower } from './log-follower.ts';
 import { listFingerprints, trimFingerprints } from './publish-fingerprints.ts';
+import { movedReceipts } from './receipts.ts';
 
 export class SqliteCommitLog implements CommitLog {
   readonly #writer: DatabaseWriter;
@@ -17,6 +19,8 @@ export class SqliteCommitLog implements CommitLog {
   readonly #follower: LogFollower;
   readonly #isNewest: (fence: Fence) => boolean;
   readonly #receipt: StatementSync;
+  /** When the newest receipt was stored of those that were moved here from a database. */
+  #movedReceiptsMs = 0;
   #lastPosition = 0;
   #damage: readonly string[] = [];
 
@@ -54,6 +58,8 @@ export class SqliteCommitLog implements CommitLog {
     this.#damage = damage.describe();
     this.#lastPosition = this.#follower.lastSeq();
     if (isFirst) this.#head.startBehind(this.#lastPosition);
+    const moved = this.#reader.prepare('SELECT value FROM counter WHERE name = ?').get(movedReceipts);
+    this.#movedReceiptsMs = Number(moved?.['value'] ?? 0);
   }
 
   /** One sentence for each log row that could not be read at start. */
@@ -119,8 +125,13 @@ export class SqliteCommitLog implements CommitLog {
     id: string,
     { sinceMs, untilMs = Number.POSITIVE_INFINITY }: { readonly sinceMs: number; readonly untilMs?: number },
   ): Promise<PushReceipt | undefined> {
-    const receipt = this.#receipt.get(id) as PushReceipt | undefined;
-    return receipt !== undefined && receipt.atMs > sinceMs && receipt.atMs <= untilMs ? receipt : undefined;
+    const found = (key: string) => {
+      const receipt = this.#receipt.get(key) as PushReceipt | undefined;
+      return receipt !== undefined && receipt.atMs > sinceMs && receipt.atMs <= untilMs
+        ? { ...receipt, id }
+        : undefined;
+    };
+    return found(id) ?? (this.#movedReceiptsMs > sinceMs ? found(idOfHash(receiptKeyOf(id))) : undefined);
   }
 
   async releaseClaim(): Promise<void> {}

@@ -236,7 +236,7 @@ export class LogWriter {
 }
 
 /** A piece as the row stores it. */
-function columnsOf(piece: LogPiece) {
+export function columnsOf(piece: LogPiece) {
   const { firstSeq } = piece;
   const { buffer, byteOffset, byteLength } = piece.rows;
   const datapoints = countOf(piece);

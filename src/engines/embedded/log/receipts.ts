@@ -14,6 +14,9 @@ interface Fresh {
   readonly bytes: number;
 }
 
+/** The counter that says when the newest receipt was stored of those that a move has brought (receipt-ids.ts). */
+export const movedReceipts = 'moved_receipts';
+
 export class Receipts {
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { countOf } from '../../shared/log/log-piece.ts';
+import { type ReceiptKey, receiptKeyOf } from '../../shared/log/receipt-ids.ts';
 import type {
   ChunkMark,
   MovedChunk,
@@ -74,8 +75,11 @@ export class FolderSource implements MoveSource {
     for await (const some of rows) yield some.map((row) => ({ ...row, value: fromColumn(row.value) }));
   }
 
-  receipts(): AsyncIterable<readonly MovedReceipt[]> {
-    return this.#inSteps('SELECT id, caller, body_hash AS "bodyHash", answer, at FROM receipt');
+  async *receipts(): AsyncIterable<readonly MovedReceipt[]> {
+    const rows = this.#inSteps<Omit<MovedReceipt, keyof ReceiptKey> & { readonly id: string }>(
+      'SELECT id, caller, body_hash AS "bodyHash", answer, at FROM receipt',
+    );
+    for await (const some of rows) yield some.map(({ id, ...row }) => ({ ...row, ...receiptKeyOf(id) }));
   }
 
   async logEnd(): Promise<MovedLogEnd> {

@@ -36,7 +36,10 @@ async function readProgress(connection: Connection) {
 }
 
 /** @returns a sentence about each row that cannot be read. */
-export async function loadLog(database: PostgresDatabase, state: LogState): Promise<string[]> {
+export async function loadLog(
+  database: Pick<PostgresDatabase, 'query' | 'transaction'>,
+  state: LogState,
+): Promise<string[]> {
   const damage = await database.transaction(async (connection) => {
     // Nothing of it is emptied meanwhile, and afterwards nothing that a server needs whose row of `node` is there.
     await connection.query('LOCK TABLE log_0, log_1, log_2, log_3 IN ACCESS SHARE MODE');

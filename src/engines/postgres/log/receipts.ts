@@ -1,12 +1,12 @@
 // Receipts of pushes under an `Idempotency-Key`, or under their body, in the transaction of their push; and claims, by which of
 // several processes one stores a push. Bounded for each caller in number and bytes, and in bytes for all callers without an
 // account together (I4): trimmed now and then, after so many were stored.
-import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import { addressKeyPrefix } from '../../../domain/callers/caller.ts';
 import type { PushReceipt } from '../../../domain/datapoints/datapoint-batch.ts';
+import { hashOf, sensorOf } from '../../shared/log/receipt-ids.ts';
 import { storageRefusal } from '../../shared/write-failure.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
 import type { Beside, LogWriter } from './log-writer.ts';
@@ -161,17 +161,6 @@ export class Receipts {
 export const forgetRepeatedBodies = 'DELETE FROM receipt WHERE sensor = $1';
 /** The same for all sensors: nobody can say whose datapoints a damaged row had. */
 export const forgetAllRepeatedBodies = 'DELETE FROM receipt WHERE sensor IS NOT NULL';
-
-/** By which a receipt is stored: its id can be longer than an index takes. */
-export function hashOf(id: string): Buffer {
-  return createHash('sha256').update(id).digest();
-}
-
-/** The sensor of a receipt without a key (repeatIdPrefix); null for others. */
-export function sensorOf(id: string): number | null {
-  const [, sensor] = /^\n(\d+)\n/.exec(id) ?? [];
-  return sensor === undefined ? null : Number(sensor);
-}
 
 /** Approximate bytes of a receipt beside its answer: hashes, caller, time, and its entries in the indexes. */
 const otherBytes = 250;

@@ -12,15 +12,12 @@ import type {
   MoveTarget,
   SensorDigest,
 } from '../../shared/move/moved-data.ts';
-import { movedTables, tailBytes } from '../../shared/move/moved-data.ts';
+import { movedTables } from '../../shared/move/moved-data.ts';
 import type { Connection, PostgresDatabase } from '../database/postgres-database.ts';
 import { toColumns } from '../database/value-column.ts';
+import type { Query } from '../log/log-reader.ts';
 import { encodeBatch } from '../log/log-row.ts';
-import { hashOf, sensorOf } from '../log/receipts.ts';
-
-const marksAtOnce = 5_000;
-/** Keys of sensors whose digests are asked for at a time. */
-const sensorsAtOnce = 200;
+import { digestsOf, marksAfter } from './chunk-marks.ts';
 
 /** What rows have in this engine beside what is moved. */
 const added: Partial<Record<MovedTable, MovedRow>> = {
@@ -40,9 +37,11 @@ interface Column {
 
 export class DatabaseTarget implements MoveTarget {
   readonly #database: PostgresDatabase;
+  readonly #query: Query;
 
   constructor(database: PostgresDatabase) {
     this.#database = database;
+    this.#query = (sql, parameters) => database.query(sql, parameters);
   }
 
   /**
@@ -95,7 +94,7 @@ export class DatabaseTarget implements MoveTarget {
   }
 
   marksAfter(id: number): Promise<ChunkMark[]> {
-    return this.#database.query<ChunkMark>(marksSql, [id]);
+    return marksAfter(this.#query, id);
   }
 
   async putRest(source: MoveSource, onTable: (done: number) => void): Promise<void> {
@@ -130,14 +129,8 @@ export class DatabaseTarget implements MoveTarget {
     });
   }
 
-  async *digests(): AsyncIterable<readonly SensorDigest[]> {
-    for (let after = 0; ; ) {
-      const found = await this.#database.query<SensorDigest>(digestsSql, [after, sensorsAtOnce]);
-      const last = found.at(-1);
-      if (last === undefined) return;
-      yield found;
-      after = last.sensor;
-    }
+  digests(): AsyncIterable<readonly SensorDigest[]> {
+    return digestsOf(this.#query);
   }
 
   async finish(): Promise<void> {
@@ -149,18 +142,6 @@ export class DatabaseTarget implements MoveTarget {
     const rows = await this.#database.query<Column & { readonly table: string }>(columnsSql);
     return Map.groupBy(rows, ({ table }) => table);
   }
-}
-
-/** @throws Refusal `conflict` where a move into the database has not come to its end. */
-export async function assertMoved(database: PostgresDatabase): Promise<void> {
-  const [row] = await database.query<{ found: number }>(
-    "SELECT CAST(to_regclass('moving') IS NOT NULL AS integer) AS found",
-  );
-  if (row?.found === 1)
-    throw new Refusal(
-      'conflict',
-      'A move of data into the database (`dundun move`) has not come to its end. Run it again with the service stopped.',
-    );
 }
 
 async function addRows(
@@ -219,8 +200,8 @@ async function putLatest(connection: Connection, source: MoveSource): Promise<vo
 async function putReceipts(connection: Connection, source: MoveSource): Promise<void> {
   for await (const rows of source.receipts()) {
     await connection.query(receiptsSql, [
-      rows.map(({ id }) => hashOf(id)),
-      rows.map(({ id }) => sensorOf(id)),
+      rows.map(({ hash }) => hash),
+      rows.map(({ sensor }) => sensor),
       rows.map(({ caller }) => caller),
       rows.map(({ bodyHash }) => bodyHash),
       rows.map(({ answer }) => answer),
@@ -279,13 +260,6 @@ const addChunksSql = `INSERT INTO chunk (id, sensor, first, last, count, numbers
 const removeChunksSql = `DELETE FROM chunk USING unnest(CAST($1 AS bigint[]), CAST($2 AS bigint[]), CAST($3 AS bigint[]), CAST($4 AS bigint[]))
     AS gone(sensor, first, last, id)
   WHERE chunk.sensor = gone.sensor AND chunk.first = gone.first AND chunk.last = gone.last AND chunk.id = gone.id`;
-const marksSql = `SELECT id, sensor, first, last, count, octet_length(bytes) AS size,
-    encode(substr(bytes, greatest(1, octet_length(bytes) - ${tailBytes - 1})), 'hex') AS tail
-  FROM chunk WHERE id > $1 ORDER BY id LIMIT ${marksAtOnce}`;
-const digestsSql = `SELECT sensor, CAST(sum(count) AS bigint) AS count,
-    md5(string_agg(md5(bytes), '' ORDER BY first, last, id)) AS digest
-  FROM chunk WHERE sensor IN (SELECT DISTINCT sensor FROM chunk WHERE sensor > $1 ORDER BY sensor LIMIT $2)
-  GROUP BY sensor ORDER BY sensor`;
 const latestSql = `INSERT INTO series (sensor, version, pass, at, position, stamped, received, number, text)
   SELECT sensor, 0, 0, at, position, stamped, received, number, text FROM unnest(CAST($1 AS bigint[]), CAST($2 AS bigint[]),
     CAST($3 AS bigint[]), CAST($4 AS integer[]), CAST($5 AS bigint[]), CAST($6 AS double precision[]), CAST($7 AS text[]))

@@ -25,15 +25,14 @@ export interface MoveResult {
 }
 
 /**
- * Nothing may change in the source any more, all of whose log is sealed. Afterwards a server may start on the target.
+ * Nothing may change in the source any more, all of whose log is sealed. Afterwards the source can be given up, and `finish` of the
+ * target lets a server start on it.
  * @throws Refusal `storage` where what was read back is not what was copied.
  */
 export async function finishMove(source: MoveSource, target: MoveTarget, onStep: OnProgress): Promise<MoveResult> {
   await alignChunks(source, target, onStep);
   await target.putRest(source, (done) => onStep('copying records', done, movedTables.length));
-  const result = await compare(source, target, onStep);
-  await target.finish();
-  return result;
+  return compare(source, target, onStep);
 }
 
 /** Both lists are in the order of ids, which are never given twice. */

@@ -2,6 +2,7 @@
 // their tables, and the end of the log.
 import type { StoredValue } from '../../../domain/datapoints/datapoint.ts';
 import type { LogPiece } from '../log/log-piece.ts';
+import type { ReceiptKey } from '../log/receipt-ids.ts';
 
 /** By which two chunks are known to be the same: an id is never given twice, and its bytes end with a checksum. */
 export interface ChunkMark {
@@ -42,8 +43,7 @@ export interface MovedLatest {
   readonly value: StoredValue;
 }
 
-export interface MovedReceipt {
-  readonly id: string;
+export interface MovedReceipt extends ReceiptKey {
   readonly caller: string;
   readonly bodyHash: string;
   readonly answer: string;
