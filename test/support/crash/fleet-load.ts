@@ -20,6 +20,7 @@ export class FleetLoad {
   readonly #keeping: readonly Promise<void>[];
   #isOver = false;
   #isFinished = false;
+  #mqttClosed: Promise<void> | undefined;
 
   private constructor(fleet: readonly Dundun[], mqtt: RoundRobin) {
     this.#fleet = fleet;
@@ -45,7 +46,6 @@ export class FleetLoad {
     await Promise.all(this.#publishers.map((publisher) => publisher.finish()));
     this.end();
     await Promise.all(this.#keeping);
-    await this.#mqtt.close();
   }
 
   /** Sends nothing new, and waits for nothing. */
@@ -53,6 +53,8 @@ export class FleetLoad {
     this.#isOver = true;
     this.#isFinished = true;
     for (const publisher of this.#publishers) publisher.end();
+    // Or the process of the test would not end.
+    this.#mqttClosed ??= this.#mqtt.close();
   }
 
   /** Holds what each server has against what clients were told, and waits until rules have seen all of it. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { setLimits } from '../../../../test/support/limits.ts';
-import { createDatabase, dropDatabase, withoutPostgres } from '../../../../test/support/postgres.ts';
+import { createDatabase, dropDatabase, PostgresServer, withoutPostgres } from '../../../../test/support/postgres.ts';
 import { until } from '../../../../test/support/until.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import type { Announcement, AnnouncementHandlers } from '../../../domain/ports/announcement.ts';
@@ -157,5 +157,34 @@ suite('announcements between processes on PostgreSQL', { skip: withoutPostgres }
     await one.database.query("UPDATE node SET renewed = now() - interval '1 hour' WHERE id = 'two'");
     await one.announcements.announce(changed('e'));
     await renew();
+  });
+});
+
+suite('announcements at a standby', { skip: withoutPostgres }, () => {
+  test('are listened for once it is the primary, and until then no connection is left behind', async (t) => {
+    const primary = await PostgresServer.start();
+    const url = await primary.createDatabase();
+    const standby = await PostgresServer.startStandby(primary);
+    const listener = new Process(standby.url(new URL(url).pathname.slice(1)), 'listener');
+    t.after(async () => {
+      await listener.close();
+      for (const server of [primary, standby]) server.remove();
+    });
+    const connections = async (which = 'true') => {
+      const sql = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'dundun announcements' AND ${which}`;
+      return (await standby.query(standby.url('postgres', 'postgres'), sql)).length;
+    };
+    const sessions = async () => {
+      const sql = 'SELECT sessions FROM pg_stat_database WHERE datname = current_database()';
+      const [row] = await listener.database.query<{ sessions: number }>(sql);
+      return row?.sessions ?? 0;
+    };
+    listener.listen();
+    // It refuses each attempt.
+    await until(async () => (await sessions()) > 20);
+    assert.ok((await connections()) <= 2, `${await connections()} connections`);
+    await standby.promote();
+    await until(async () => (await connections("query LIKE 'LISTEN%'")) === 1);
+    assert.ok((await connections()) <= 2);
   });
 });

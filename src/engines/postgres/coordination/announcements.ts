@@ -104,8 +104,9 @@ export class Announcements {
   async #listen(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
+      let connection: OwnConnection | undefined;
       try {
-        const connection = await this.#parts.database.connectAgain('announcements');
+        connection = await this.#parts.database.connectAgain('announcements');
         this.#connection = connection;
         if (signal.aborted) return await connection.close();
         connection.onNotification = (of) => (of === channel ? this.#follow() : this.#parts.onLogHint?.());
@@ -114,7 +115,8 @@ export class Announcements {
         this.#follow();
         await connection.lost;
       } catch {
-        // Lost at once, or the database is closed.
+        // Lost at once, or refused by a standby, where each attempt would leave one more connection; or the database is closed.
+        await connection?.close().catch(() => {});
         await delay(limits.postgresRetryMsMin, undefined, { signal, ref: false }).catch(() => {});
       }
     }
