@@ -28,6 +28,7 @@ export class RuleLoader {
   readonly #ruleAlarms: RuleAlarms;
   readonly #onAlarmsChanged: () => void;
   readonly #loading: StepLoading;
+  #isTrusted = true;
 
   constructor(parts: {
     readonly index: RuleIndex;
@@ -53,18 +54,30 @@ export class RuleLoader {
     this.#loading = parts.loading;
   }
 
+  /** False from a failure until all were loaded again: those in memory are ahead of the stored ones, or not all there. */
+  get isTrusted(): boolean {
+    return this.#isTrusted;
+  }
+
+  /** Call when something has failed that may have changed them in memory alone. */
+  distrust(): void {
+    this.#isTrusted = false;
+  }
+
   /** Empties the index and loads all active rules, in steps. */
   async loadAll(): Promise<void> {
+    this.#isTrusted = false;
     this.#index.clear();
     this.#loading.forgetValues();
     await this.#ruleAlarms.load();
     for (let after = 0; ; ) {
       const rules = await this.#watchStore.listRules({ after, limit: limits.watchLoadStep });
       for (const rule of rules) await this.#prepare(this.#index.add(rule));
-      if (rules.length < limits.watchLoadStep) return;
+      if (rules.length < limits.watchLoadStep) break;
       after = (rules.at(-1) as { key: number }).key;
       await nextLoopTurn();
     }
+    this.#isTrusted = true;
   }
 
   /**

@@ -1,6 +1,7 @@
 // How far the watcher has come, whoever asks and whenever (I5).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { limits } from '../../../config/limits.ts';
 import type { CommitLog } from '../../ports/commit-log.ts';
 import { WatchProgress } from './watch-progress.ts';
 import type { SeenPush } from './watch-queue.ts';
@@ -63,11 +64,18 @@ test('what the feed brings behind a gap is read from the log with what was left 
 test('what is stored and never comes by the feed is missed at the second look', () => {
   const { progress } = followed(3);
   progress.noteReceived(1, 2);
+  let nowMs = 0;
+  const missesSome = () => {
+    nowMs += limits.watchLookMs;
+    progress.lookForMissed(nowMs);
+    return progress.isBehind;
+  };
   // The third may be on its way.
-  assert.equal(progress.missesSome(), false);
-  assert.equal(progress.missesSome(), true);
-  progress.fallBehind();
+  assert.equal(missesSome(), false);
+  progress.lookForMissed(nowMs + 1);
+  assert.equal(progress.isBehind, false);
+  assert.equal(missesSome(), true);
   progress.noteEnd(3);
-  assert.equal(progress.missesSome(), false);
+  assert.equal(missesSome(), false);
   assert.equal(progress.behindDatapoints, 0);
 });

@@ -14,8 +14,9 @@ export class WatchProgress {
   #isEvaluating = false;
   #seenSeq = 0;
   #feedSeq = 0;
-  /** What was stored at the last look. */
+  /** What was stored at the last look; and when that was, in milliseconds of the monotonic clock. */
   #awaitedSeq = 0;
+  #lookedMs = Number.NEGATIVE_INFINITY;
   /** The position last confirmed to the log. */
   #confirmedSeq = 0;
 
@@ -89,13 +90,15 @@ export class WatchProgress {
   }
 
   /**
-   * Whether the feed has not brought what was stored at the last call. The last datapoints may never come by it, for example those
-   * that another server stored for a sensor that was removed meanwhile.
+   * Looks every `watchLookMs`: where the feed has not brought what was stored at the look before, all is read from the log. The last
+   * datapoints may never come by it, for example those that another server stored for a sensor that was removed meanwhile.
    */
-  missesSome(): boolean {
+  lookForMissed(nowMs: number): void {
+    if (nowMs - this.#lookedMs < limits.watchLookMs) return;
+    this.#lookedMs = nowMs;
     const isMissing = Math.max(this.#feedSeq, this.#seenSeq) < this.#awaitedSeq;
     this.#awaitedSeq = this.#commitLog.lastPosition;
-    return isMissing;
+    if (isMissing) this.fallBehind();
   }
 
   /** Adds a push to the queue. If the queue is full, everything after `seenSeq` will be read from the log. */

@@ -4,7 +4,6 @@
 // in one unit of writes. A change of a rule runs between two steps, so that each datapoint is evaluated with the
 // rule before or after the change. Only the process that holds the lease evaluates; the others hold the rules in
 // memory to bound them.
-
 import type { Log } from '../../../base/log.ts';
 import type { ClockWatch } from '../../../base/time/clock-watch.ts';
 import { limits } from '../../../config/limits.ts';
@@ -45,10 +44,6 @@ export class Watcher implements RuleChanges {
   readonly #loop: WatchLoop;
   /** When the position was last stored with a step, in milliseconds of the monotonic clock. */
   #recordedMs = Number.NEGATIVE_INFINITY;
-  /** When the log was last compared with the feed, in milliseconds of the monotonic clock. */
-  #lookedMs = Number.NEGATIVE_INFINITY;
-  /** True from a failure until the rules were loaded again: those in memory are ahead of the stored ones, or not all there. */
-  #mustLoad = false;
   #unsubscribe: () => void = () => {};
 
   constructor(parts: {
@@ -104,7 +99,7 @@ export class Watcher implements RuleChanges {
     });
     this.#progress.startAt(this.#commitLog.lastPosition);
     await this.#loop.exclusively(async () => {
-      if ((await this.#lead()) === undefined) await this.#load();
+      if ((await this.#lead()) === undefined) await this.#rules.loadAll();
     });
     this.#loop.wake();
   }
@@ -114,7 +109,7 @@ export class Watcher implements RuleChanges {
     if (this.#leadership.lease !== undefined) return this.#leadership.lease;
     this.#progress.stopFollowing();
     return this.#leadership.take(async (lease) => {
-      await this.#load();
+      await this.#rules.loadAll();
       if (this.#index.size === 0) this.#commitLog.confirm(undefined, lease);
       else await this.#follow(lease);
     });
@@ -309,9 +304,10 @@ export class Watcher implements RuleChanges {
     const lease = await this.#lead();
     const progress = this.#progress;
     if (lease === undefined || !progress.isFollowing) return false;
-    if (this.#mustLoad) await this.#load();
+    if (!this.#rules.isTrusted) await this.#rules.loadAll();
+    if (!progress.isBehind && progress.isQueueEmpty) progress.lookForMissed(this.#clock.elapsedMs());
     if (progress.isBehind) return this.#catchUp(lease);
-    if (progress.isQueueEmpty) return this.#missesSome() || this.#evaluateDueTimers(lease);
+    if (progress.isQueueEmpty) return this.#evaluateDueTimers(lease);
     const pushes = progress.take(limits.watchStepDatapoints);
     await this.#evaluate(pushes, lease);
     progress.noteEvaluated(pushes);
@@ -359,16 +355,6 @@ export class Watcher implements RuleChanges {
     return true;
   }
 
-  /** Whether datapoints are stored that the feed does not bring; then they are read from the log. */
-  #missesSome(): boolean {
-    const nowMs = this.#clock.elapsedMs();
-    if (nowMs - this.#lookedMs < limits.watchLookMs) return false;
-    this.#lookedMs = nowMs;
-    if (!this.#progress.missesSome()) return false;
-    this.#progress.fallBehind();
-    return true;
-  }
-
   async #ensureFollowing(seq: number): Promise<void> {
     const lease = await this.#lead();
     if (lease !== undefined && !this.#progress.isFollowing) this.#progress.followFrom(seq, lease);
@@ -381,11 +367,6 @@ export class Watcher implements RuleChanges {
     for (const { afterSeq } of this.#index.entries()) earliest = Math.min(earliest, afterSeq);
     const stored = (await this.#commitLog.confirmedPosition()) ?? 0;
     this.#progress.followFrom(Math.min(Math.max(stored, earliest), this.#commitLog.lastPosition), fence);
-  }
-
-  async #load(): Promise<void> {
-    await this.#rules.loadAll();
-    this.#mustLoad = false;
   }
 
   async #refresh(id: NotificationId): Promise<void> {
@@ -405,7 +386,7 @@ export class Watcher implements RuleChanges {
   async #discardUnstored(): Promise<void> {
     this.#distrustRules();
     try {
-      await this.#load();
+      await this.#rules.loadAll();
     } catch (error) {
       this.#log.error({ err: error }, 'the rules of notifications could not be read');
     }
@@ -413,7 +394,7 @@ export class Watcher implements RuleChanges {
 
   /** Until the rules are loaded, datapoints wait in the log: those in memory do not say which of them concern a rule. */
   #distrustRules(): void {
-    this.#mustLoad = true;
+    this.#rules.distrust();
     if (this.#progress.isFollowing) this.#progress.fallBehind();
   }
 }
