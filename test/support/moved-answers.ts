@@ -1,5 +1,5 @@
 // What is asked before and after data are moved between engines (`dundun move`): all answers are the same.
-import { connectAsync, type MqttClient } from 'mqtt';
+import { connect, type MqttClient } from 'mqtt';
 import { call, type Dundun, login } from './process.ts';
 
 export const passwordOfAwa = 'talking drum';
@@ -30,7 +30,16 @@ export async function answersOf(dundun: Dundun): Promise<Record<string, string>>
   return answers;
 }
 
-export const connectAs = (dundun: Dundun, clientId: string): Promise<MqttClient> =>
-  connectAsync(`mqtt://127.0.0.1:${dundun.ports.mqtt}`, {
+/** @param onMessage called from the first message on, which may come with the answer to CONNECT. */
+export async function connectAs(
+  dundun: Dundun,
+  clientId: string,
+  onMessage: (topic: string, payload: Buffer) => void = () => {},
+): Promise<MqttClient> {
+  const client = connect(`mqtt://127.0.0.1:${dundun.ports.mqtt}`, {
     ...{ clientId, clean: false, reconnectPeriod: 0, username: 'awa', password: passwordOfAwa, protocolVersion: 4 },
   });
+  client.on('message', onMessage);
+  await new Promise<void>((resolve, reject) => client.once('connect', () => resolve()).once('error', reject));
+  return client;
+}

@@ -53,10 +53,9 @@ async function countValues(dundun: Dundun, sensor: string): Promise<number> {
 
 /** What waits for a kept session, or so much of it. */
 async function heardBy(dundun: Dundun, clientId: string, count: number): Promise<string[]> {
-  const client = await connectAs(dundun, clientId);
   const heard: string[] = [];
-  client.on('message', (_topic, payload) => void heard.push(String(payload)));
-  await until(() => heard.length >= count);
+  const client = await connectAs(dundun, clientId, (_topic, payload) => void heard.push(String(payload)));
+  await until(() => heard.length >= count, { msMax: 20_000, otherwise: () => heard });
   await client.endAsync();
   return heard;
 }

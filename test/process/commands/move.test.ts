@@ -114,9 +114,8 @@ suite('data of a folder that are moved to PostgreSQL', { skip: withoutPostgres, 
     await push('level', [1], 20, { on: second });
     assert.equal(await fired(second), 1);
     // The session, with what waited for it, and the retained message.
-    const back = await connectAs(second, 'listener');
     const heard: string[] = [];
-    back.on('message', (topic, payload) => void heard.push(`${topic} ${payload}`));
+    const back = await connectAs(second, 'listener', (topic, payload) => void heard.push(`${topic} ${payload}`));
     await until(() => heard.length === 2);
     assert.deepEqual(heard.toSorted(), ['users/awa/more waits', 'users/awa/news kept']);
     await back.endAsync();
