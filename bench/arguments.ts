@@ -81,7 +81,7 @@ server of PostgreSQL. At the end everything is read back and counted.
   --disk-sensors 10000,100000
                         disk: sensors that datapoints come from while writes to the device are counted
   --disk-seconds 60     disk: how long each way of sending lasts
-  --doors rest,mqtt,…   overload: ${doorNames.join(', ')} (all; each takes two minutes or so)
+  --doors rest,mqtt,…   overload: ${doorNames.join(', ')} (all; each takes two minutes a round or so)
   --minutes 60          soak: how long it lasts; figures are taken 60 times
   --rates 4000,20000    soak: pushes over REST and publishes over MQTT a second (half of what both reach at once)
   --folder <path>       where the data goes while it runs (${tmpdir()}); a disk in memory gives flattering figures

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BenchOptions } from '../arguments.ts';
-import { shown, table } from '../figures.ts';
+import { median, shown, table } from '../figures.ts';
 import { Fleet } from '../fleet.ts';
 import { FloodTally } from '../load/flood.ts';
 import { type Answered, Others, usualNames, usualQuestions } from '../load/others.ts';
@@ -25,9 +25,8 @@ const returnSMax = 20;
 const pauseS = 6;
 const warmS = 3;
 
-/** A level as it was measured. */
-interface Measured {
-  readonly level: Level;
+/** A level as it was measured in one round. */
+interface Round {
   readonly perS: number;
   readonly p99Ms: number;
   readonly refusedPerS: number;
@@ -37,6 +36,12 @@ interface Measured {
   /** Seconds after the pause until it was as before; undefined where it was not. */
   readonly returnS: number | undefined;
   readonly acknowledged: number;
+}
+
+/** A level with its rounds, in order: the nth of all levels were measured one after the other. */
+interface Measured {
+  readonly level: Level;
+  readonly rounds: readonly Round[];
 }
 
 export async function measureOverload(options: BenchOptions, dataDir: string): Promise<Section> {
@@ -58,7 +63,7 @@ export async function measureOverload(options: BenchOptions, dataDir: string): P
   }
   return {
     title: 'Overload',
-    how: `Each load for ${options.seconds} s, after ${warmS} s that warm up; then ${pauseS} s in which the process is stopped (SIGSTOP), then until ${goodputMin * 100} % of the goodput before are reached again. Offered: datapoints outstanding at once, as so many times those that keep the service just busy; each client sends the next as soon as one is answered, and comes back a second after it was cut. At fixed rates all is sent whatever is answered, also in the pause, and it is over when the p99 is below a second again. Goodput: datapoints acknowledged a second. GET of a device, sign-in and health are asked for five times a second each beside it. ${lines.join(' ')}`,
+    how: `${options.rounds} rounds, in each of them every load, up and down in turns. Each load for ${options.seconds} s, after ${warmS} s that warm up; then ${pauseS} s in which the process is stopped (SIGSTOP), then until ${goodputMin * 100} % of the goodput before are reached again. Offered: datapoints outstanding at once, as so many times those that keep the service just busy; each client sends the next as soon as one is answered, and comes back a second after it was cut. At fixed rates all is sent whatever is answered, also in the pause, and it is over when the p99 is below a second again. Goodput: datapoints acknowledged a second, median of the rounds; of the best: median of the ratios within a round; p99 of pushes: median; all others: the worst of the rounds. GET of a device, sign-in and health are asked for five times a second each beside it. ${lines.join(' ')}`,
     tables,
     verdicts,
     faults,
@@ -73,15 +78,17 @@ async function measureDoor(
   const fleet = await Fleet.start({ dataDir, devices: 100, sensorsEach: 2, profile: options.profile, env });
   try {
     const key = await fleet.key();
-    const levels: Measured[] = [];
-    for (const level of door.levels) {
-      const measured = await measureLevel(fleet, level, { key, seconds: options.seconds });
-      levels.push(measured);
-      console.error(
-        `overload: ${door.title}, ${level.name}: ${shown(measured.perS)}/s, back after ${measured.returnS} s`,
-      );
+    const levels = door.levels.map((level) => ({ level, rounds: [] as Round[] }));
+    for (let round = 1; round <= options.rounds; round += 1) {
+      for (const { level, rounds } of round % 2 === 1 ? levels : levels.toReversed()) {
+        const measured = await measureLevel(fleet, level, { key, seconds: options.seconds });
+        rounds.push(measured);
+        console.error(
+          `overload: ${door.title}, round ${round} of ${options.rounds}, ${level.name}: ${shown(measured.perS)}/s, back after ${measured.returnS} s`,
+        );
+      }
     }
-    const acknowledged = levels.reduce((sum, one) => sum + one.acknowledged, 0);
+    const acknowledged = levels.flatMap(({ rounds }) => rounds).reduce((sum, one) => sum + one.acknowledged, 0);
     // What is sent is not counted: a client that was cut does not know what of it was stored.
     const counts = judgeCounts([{ sent: Number.POSITIVE_INFINITY, acknowledged }], await fleet.count());
     return { levels, counts };
@@ -94,7 +101,7 @@ async function measureLevel(
   fleet: Fleet,
   level: Level,
   { key, seconds }: { readonly key: string; readonly seconds: number },
-): Promise<Measured> {
+): Promise<Round> {
   const tally = new FloodTally();
   const others = new Others(fleet.server.httpPort, usualQuestions(fleet, key));
   const lines = level.open(fleet, tally, key);
@@ -119,7 +126,6 @@ async function measureLevel(
   await fleet.server.quiet();
   acknowledged += steady.acknowledged + back.acknowledged + tally.take().acknowledged;
   return {
-    level,
     perS: steady.acknowledged / elapsedS,
     p99Ms: steady.latencies.percentiles(99)[0] ?? Number.NaN,
     refusedPerS: steady.refused / elapsedS,
@@ -163,25 +169,38 @@ async function comeBack(
 function tableOf(door: Door, measured: readonly Measured[]): string {
   return table(
     [door.title, 'offered, ×', 'goodput/s', 'of the best', 'refused/s', 'p99 ms', 'GET p99', 'sign-in p99', 'health p99', 'cut', 'MiB', 'back after s'], // biome-ignore format: one line
-    measured.map((one) => [
-      one.level.name,
-      shown(one.level.outstanding / door.busy),
-      shown(one.perS),
-      shown(one.perS / bestOf(door, measured, one.level).perS),
-      shown(one.refusedPerS),
-      shown(one.p99Ms),
-      ...usualNames.map((name) => shown(one.others.p99Ms(name))),
-      shown(one.cut),
-      shown(one.peakMib),
-      one.returnS === undefined ? 'never' : shown(one.returnS),
-    ]),
+    measured.map((one) => {
+      const returnS = worstOf(one, ({ returnS = Number.POSITIVE_INFINITY }) => returnS);
+      return [
+        one.level.name,
+        shown(one.level.outstanding / door.busy),
+        shown(goodputOf(one)),
+        shown(shareOf(one, bestOf(door, measured, one.level))),
+        shown(worstOf(one, ({ refusedPerS }) => refusedPerS)),
+        shown(median(one.rounds.map(({ p99Ms }) => p99Ms))),
+        ...usualNames.map((name) => shown(worstOf(one, ({ others }) => others.p99Ms(name)))),
+        shown(worstOf(one, ({ cut }) => cut)),
+        shown(worstOf(one, ({ peakMib }) => peakMib)),
+        Number.isFinite(returnS) ? shown(returnS) : 'never',
+      ];
+    }),
   );
+}
+
+const goodputOf = ({ rounds }: Measured) => median(rounds.map(({ perS }) => perS));
+
+/** The largest of a figure in all rounds. */
+const worstOf = ({ rounds }: Measured, figure: (round: Round) => number) => Math.max(...rounds.map(figure));
+
+/** Goodput as a share of that of the best level, each round by itself. */
+function shareOf({ rounds }: Measured, best: Measured): number {
+  return median(rounds.map(({ perS }, index) => perS / (best.rounds[index]?.perS ?? Number.NaN)));
 }
 
 /** The best of those that are comparable: on a slow disk there are several kinds of load, each with a best of its own. */
 function bestOf(door: Door, measured: readonly Measured[], level: Level): Measured {
   const alike = door.syncMs === 0 ? measured : measured.filter((one) => one.level.kind === level.kind);
-  return alike.reduce((best, one) => (one.perS > best.perS ? one : best));
+  return alike.reduce((best, one) => (goodputOf(one) > goodputOf(best) ? one : best));
 }
 
 /** Goodput counts from the load that it was best at to ten times, the answers of others from the one that keeps the service just busy. */
@@ -190,12 +209,16 @@ function judge(door: Door, measured: readonly Measured[]): Verdict[] {
     const best = bestOf(door, measured, one.level);
     const { outstanding } = one.level;
     const isJudged = outstanding >= best.level.outstanding && outstanding <= judgedTimesMax * door.busy;
-    return isJudged ? one.perS / best.perS : Number.POSITIVE_INFINITY;
+    return isJudged ? shareOf(one, best) : Number.POSITIVE_INFINITY;
   });
   const least = Math.min(...shares);
   const busy = measured.filter(({ level }) => level.outstanding >= door.busy);
-  const others = Math.max(...busy.flatMap((one) => usualNames.map((name) => one.others.p99Ms(name))));
-  const returnS = Math.max(...measured.map((one) => one.returnS ?? Number.POSITIVE_INFINITY));
+  const others = Math.max(
+    ...busy.flatMap((one) => usualNames.map((name) => worstOf(one, ({ others }) => others.p99Ms(name)))),
+  );
+  const returnS = Math.max(
+    ...measured.map((one) => worstOf(one, (round) => round.returnS ?? Number.POSITIVE_INFINITY)),
+  );
   const outcome = (isReached: boolean) => (isReached ? ('reached' as const) : ('missed' as const));
   const goodput = `${door.title}: goodput under overload ${shown(least)} of the best, target at least ${goodputMin}`;
   const answers = `${door.title}: GET, sign-in and health p99 ${shown(others)} ms, target at most ${shown(othersMsMax)}`;
