@@ -1,11 +1,12 @@
 // Moves data between engines for `dundun move`: the one place that knows both ends.
 import { resolve } from 'node:path';
+import { randomIds } from '../base/ids.ts';
 import { Refusal } from '../base/refusal.ts';
 import { systemClock } from '../base/time/clock.ts';
 import type { OnProgress } from '../domain/ports/maintenance.ts';
-import { noteMoved } from './embedded/database/data-folder.ts';
+import { noteMoved, readMovedMark } from './embedded/database/data-folder.ts';
 import { FolderTarget } from './embedded/move/folder-target.ts';
-import { isInUse, openBeside, openSealed } from './embedded/move/open-source.ts';
+import { isInUse, openBeside, openSealed, type SealedEnd } from './embedded/move/open-source.ts';
 import { openEmbeddedEngine } from './embedded/open.ts';
 import { migrate } from './postgres/database/migrate.ts';
 import { PostgresDatabase } from './postgres/database/postgres-database.ts';
@@ -38,7 +39,17 @@ export interface MoveOutcome {
  * Can be run again at any time until then.
  * @throws Refusal `malformed` where data cannot be moved there, `not-found` where the folder has no data, `conflict`, `storage`.
  */
-export function moveData({ dataDir, databaseUrl, to, onStep }: MoveOptions): Promise<MoveOutcome> {
+export async function moveData(options: MoveOptions): Promise<MoveOutcome> {
+  // Parts of an engine wait for a database that is away by timers that keep no process.
+  const awake = setInterval(() => {}, 60_000);
+  try {
+    return await moveBetween(options);
+  } finally {
+    clearInterval(awake);
+  }
+}
+
+function moveBetween({ dataDir, databaseUrl, to, onStep }: MoveOptions): Promise<MoveOutcome> {
   if (databaseUrl === undefined && isPostgres(to)) return moveToDatabase({ folder: dataDir, url: to, onStep });
   if (databaseUrl !== undefined && !to.includes('://')) return moveToFolder({ folder: to, url: databaseUrl, onStep });
   throw new Refusal(
@@ -59,6 +70,13 @@ async function moveToDatabase({ folder, url, onStep }: Ends): Promise<MoveOutcom
   const database = new PostgresDatabase(url);
   try {
     const target = new DatabaseTarget(database);
+    // Cut off behind the note in the folder: all is there.
+    const mark = readMovedMark(folder);
+    const left = mark === undefined ? undefined : await target.comparedAs(mark);
+    if (left !== undefined) {
+      await target.finish();
+      return { copied: 0, moved: left };
+    }
     const copied = await copyOfFolder({ folder, url, onStep }, target);
     const moved = isInUse(folder) ? undefined : await moveRestOfFolder(folder, target, onStep);
     return { copied, moved };
@@ -78,21 +96,28 @@ async function copyOfFolder({ folder, url, onStep }: Ends, target: DatabaseTarge
   }
 }
 
-/** The engine keeps servers off the folder. */
 async function moveRestOfFolder(folder: string, target: DatabaseTarget, onStep: OnProgress): Promise<MoveResult> {
+  onStep('compressing the last datapoints');
+  const { source, close } = openSealed(folder, await sealFolder(folder));
+  try {
+    const moved = await finishMove(source, target, onStep);
+    const mark = randomIds.uuid();
+    await target.noteCompared(moved, mark);
+    // First this: with neither note two servers could start, each on data of its own.
+    noteMoved(folder, mark);
+    await target.finish();
+    return moved;
+  } finally {
+    close();
+  }
+}
+
+async function sealFolder(folder: string): Promise<SealedEnd> {
   const engine = await openEmbeddedEngine(folder);
   try {
-    onStep('compressing the last datapoints');
     await engine.seal();
-    const { source, close } = openSealed(folder, () => engine.commitLog.newestReceivedMs());
-    try {
-      const moved = await finishMove(source, target, onStep);
-      await target.finish();
-      noteMoved(folder);
-      return moved;
-    } finally {
-      close();
-    }
+    const { commitLog } = engine;
+    return { lastSeq: commitLog.lastPosition, newestReceivedMs: await commitLog.newestReceivedMs() };
   } finally {
     await engine.close();
   }

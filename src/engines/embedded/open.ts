@@ -21,7 +21,7 @@ import { countEpoch } from './coordination/epochs.ts';
 import { LocalCoordination } from './coordination/local-coordination.ts';
 import { LocalNodes } from './coordination/local-nodes.ts';
 import { databaseFile, openConnection } from './database/connection.ts';
-import { makeFolder } from './database/data-folder.ts';
+import { assertNotMoved, makeFolder } from './database/data-folder.ts';
 import { writeFailureOf } from './database/database-error.ts';
 import type { SqlValue } from './database/database-writer.ts';
 import { NodeSqliteDialect } from './database/dialect.ts';
@@ -180,6 +180,8 @@ export async function openRegistryAlone(folder: string): Promise<{ registry: Reg
     write: async (queries) => {
       database.exec('BEGIN IMMEDIATE');
       try {
+        // It may have waited until a move had come to its end.
+        assertNotMoved(folder);
         const changes = queries.map((query) => {
           const { sql, parameters } = toStatement(query.compile());
           return Number(database.prepare(sql).run(...parameters).changes);

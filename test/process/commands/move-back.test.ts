@@ -96,6 +96,13 @@ async function change(dundun: Dundun): Promise<void> {
   await push(dundun, 'level', [1, 2, 3], { token, from: 5, headers: { 'idempotency-key': 'once' } });
   await push(dundun, 'text', ['again', 7], { token, from: 50 });
   await until(async () => (await timesFired(dundun)) === 1);
+  await send(dundun, 'gateways', { token, json: { id: 'hut' } });
+  const gateway = await connectAs(dundun, 'hut');
+  await gateway.endAsync();
+  await until(async () => {
+    const [hut] = (await (await send(dundun, 'gateways', { token })).json()) as Record<string, unknown>[];
+    return hut?.['connected'] === false && typeof hut['last_seen'] === 'string';
+  });
   const speaker = await connectAs(dundun, 'speaker');
   for (const word of ['one', 'two', 'three']) await speaker.publishAsync('users/awa/more', word, { qos: 1 });
   await speaker.endAsync();
@@ -140,6 +147,9 @@ suite('data that are moved from PostgreSQL to a folder', { skip: withoutPostgres
     const token = await awa(there);
     const made = await send(there, 'auth/keys', { token, json: { name: 'of the database' } });
     const { key } = (await made.json()) as { key: string };
+    const revoked = await send(there, 'auth/keys', { token, json: { name: 'revoked' } });
+    const { id: revokedId, key: revokedKey } = (await revoked.json()) as { id: string; key: string };
+    await send(there, `auth/keys/${revokedId}`, { token, method: 'DELETE' });
     const former = await answersOf(there);
     await there.stop();
     // It counts as dead some seconds later: the move waits for that.
@@ -171,6 +181,7 @@ suite('data that are moved from PostgreSQL to a folder', { skip: withoutPostgres
     });
     assert.equal(different.status, 422, await different.text());
     assert.ok((await call(back, '/api/v2/users/me', { token: key })).ok);
+    assert.equal((await call(back, '/api/v2/users/me', { token: revokedKey })).status, 401);
     // What fired before does not fire again until it was below; then it does.
     await push(back, 'level', [1], { token, from: 20 });
     assert.equal(await timesFired(back), 1);

@@ -9,7 +9,7 @@ import type { CheckReport, RestoreOptions } from '../../../domain/ports/maintena
 import { runChecks } from '../check/run-checks.ts';
 import { type OnBytes, readSealed, type Seal } from '../database/backup-file.ts';
 import { databaseFile } from '../database/connection.ts';
-import { makeWithParents, movingFile, restoringFile } from '../database/data-folder.ts';
+import { makeWithParents, movedFile, movingFile, restoringFile } from '../database/data-folder.ts';
 import { reserveFile } from '../database/disk-reserve.ts';
 import { lockFile, lockFolder, unusable } from '../database/folder-lock.ts';
 import { migratedInMemory } from '../database/migrate.ts';
@@ -87,11 +87,15 @@ async function checkCopy(copy: string): Promise<CheckReport[]> {
   }
 }
 
-/** Removes the write-ahead log of the old database first: SQLite would apply it to the new one; and the half of a move. */
+/**
+ * Removes the write-ahead log of the old database first: SQLite would apply it to the new one; and the half of a move, or the note
+ * that the old data were moved: what is restored was not.
+ */
 async function putInPlace(folder: string, copy: string): Promise<void> {
   const path = join(folder, databaseFile);
   const half = join(folder, movingFile);
-  for (const file of [`${path}-wal`, `${path}-shm`, half, `${half}-wal`, `${half}-shm`])
+  const note = join(folder, movedFile);
+  for (const file of [`${path}-wal`, `${path}-shm`, half, `${half}-wal`, `${half}-shm`, note])
     await rm(file, { force: true });
   await syncFolder(folder);
   await rename(copy, path);

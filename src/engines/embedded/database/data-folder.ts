@@ -1,6 +1,16 @@
 // Creates the data folder, and refuses a folder in which a restore or a move was interrupted, or whose data were moved elsewhere, so
 // that no server starts with incomplete or former data.
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Refusal } from '../../../base/refusal.ts';
 import { databaseFile } from './connection.ts';
@@ -25,7 +35,7 @@ export function makeFolder(folder: string): void {
 }
 
 /** @throws Refusal `conflict` where a move into the folder has not come to its end. */
-function assertNotMoving(folder: string): void {
+export function assertNotMoving(folder: string): void {
   if (!existsSync(join(folder, movingFile))) return;
   throw new Refusal(
     'conflict',
@@ -34,7 +44,7 @@ function assertNotMoving(folder: string): void {
 }
 
 /** Says that the data of the folder were moved to a database. */
-const movedFile = 'moved';
+export const movedFile = 'moved';
 
 /** @throws Refusal `conflict` where the data were moved to a database: what is pushed here would not be there. */
 export function assertNotMoved(folder: string): void {
@@ -46,12 +56,26 @@ export function assertNotMoved(folder: string): void {
   );
 }
 
-/** Notes on the disk that the data were moved. */
-export function noteMoved(folder: string): void {
-  const file = openSync(join(folder, movedFile), 'w', 0o600);
-  writeSync(file, 'The data of this folder are in a PostgreSQL database (docs/operations.md).\n');
-  fsyncSync(file);
-  closeSync(file);
+/** Notes on the disk that the data were moved. @param mark by which the database knows it. @throws Refusal `storage` */
+export function noteMoved(folder: string, mark: string): void {
+  const path = join(folder, movedFile);
+  try {
+    // Under its name when it is whole: half a note would keep servers off the folder, and say nothing of the database.
+    const file = openSync(`${path}.new`, 'w', 0o600);
+    writeSync(file, `The data of this folder are in a PostgreSQL database (docs/operations.md).\n${mark}\n`);
+    fsyncSync(file);
+    closeSync(file);
+    renameSync(`${path}.new`, path);
+    syncNames(folder);
+  } catch (error) {
+    throw unusable(folder, error);
+  }
+}
+
+/** The mark of the note that the data were moved; undefined where there is none. */
+export function readMovedMark(folder: string): string | undefined {
+  const path = join(folder, movedFile);
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n')[1] : undefined;
 }
 
 /** @throws Refusal `conflict` */
@@ -77,8 +101,13 @@ export function makeWithParents(path: string): void {
     if ((error as { code?: string }).code === 'EEXIST' && statSync(path).isDirectory()) return;
     throw error;
   }
-  // Flushes the parent, so that the folder's name survives a power cut before anything in it is acknowledged.
-  const parent = openSync(dirname(path), 'r');
-  fsyncSync(parent);
-  closeSync(parent);
+  // So that the folder's name survives a power cut before anything in it is acknowledged.
+  syncNames(dirname(path));
+}
+
+/** Flushes what files a folder has. */
+function syncNames(folder: string): void {
+  const names = openSync(folder, 'r');
+  fsyncSync(names);
+  closeSync(names);
 }

@@ -6,21 +6,22 @@ import { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import { databaseFile, openConnection } from './connection.ts';
-import { assertRestored } from './data-folder.ts';
+import { assertNotMoving, assertRestored } from './data-folder.ts';
 import { unusable } from './folder-lock.ts';
 import { formOf } from './migrate.ts';
 import { secureWalIfUnused } from './wal/secure-wal.ts';
 
 /**
- * @throws Refusal `not-found` where the folder has no database, `conflict` where a newer release or another program
- * wrote it, `storage`.
+ * @throws Refusal `not-found` where the folder has no database, `conflict` where it has the half of a restore or of a move, or a newer
+ * release or another program wrote it, `storage`.
  */
 export function openFolderForReading(folder: string): { readonly database: DatabaseSync; readonly path: string } {
   const path = join(folder, databaseFile);
+  assertRestored(folder);
+  assertNotMoving(folder);
   if (!existsSync(path)) {
     throw new Refusal('not-found', `There is no data in ${folder}. Name the data folder with DUNDUN_DATA_DIR.`);
   }
-  assertRestored(folder);
   secureWalIfUnused(folder);
   return { database: openFileForReading(path), path };
 }

@@ -28,14 +28,12 @@ const chunkSql = 'SELECT id, sensor, first, last, count, numbers, min, max, sum,
 
 export class FolderSource implements MoveSource {
   readonly #database: DatabaseSync;
-  readonly #newestReceivedMs: () => Promise<number | undefined>;
+  readonly #newestReceivedMs: number | undefined;
 
-  constructor(parts: {
-    readonly database: DatabaseSync;
-    readonly newestReceivedMs?: () => Promise<number | undefined>;
-  }) {
+  /** @param parts.newestReceivedMs when the newest datapoint was received, where the end of the log is asked for. */
+  constructor(parts: { readonly database: DatabaseSync; readonly newestReceivedMs?: number | undefined }) {
     this.#database = parts.database;
-    this.#newestReceivedMs = parts.newestReceivedMs ?? (async () => undefined);
+    this.#newestReceivedMs = parts.newestReceivedMs;
   }
 
   async countChunks(): Promise<number> {
@@ -86,7 +84,7 @@ export class FolderSource implements MoveSource {
     return {
       lastSeq: this.#number("SELECT coalesce((SELECT value FROM counter WHERE name = 'sealed_seq'), 0) AS n"),
       followedSeq: this.#counter('followed_seq'),
-      newestReceivedMs: await this.#newestReceivedMs(),
+      newestReceivedMs: this.#newestReceivedMs,
       unread: this.#unread(),
     };
   }

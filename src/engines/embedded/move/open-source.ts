@@ -1,9 +1,10 @@
 // Opens a data folder to move its data: beside its server for what is large, and alone for the end.
 import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
 import { databaseFile, openConnection } from '../database/connection.ts';
 import { assertNotMoved } from '../database/data-folder.ts';
-import { lockFolder } from '../database/folder-lock.ts';
+import { lockFolder, unusable } from '../database/folder-lock.ts';
 import { openFolderForReading } from '../database/open-data.ts';
 import { FolderSource } from './folder-source.ts';
 
@@ -25,11 +26,38 @@ export function isInUse(folder: string): boolean {
   }
 }
 
-/** What an engine that has the folder to itself has sealed. */
+/** The end of a log, all of it sealed. */
+export interface SealedEnd {
+  readonly lastSeq: number;
+  readonly newestReceivedMs: number | undefined;
+}
+
+/**
+ * What an engine has sealed. Nobody starts on the folder, and no command writes, until it is closed.
+ * @throws Refusal `conflict` where somebody has changed it since; `storage`.
+ */
 export function openSealed(
   folder: string,
-  newestReceivedMs: () => Promise<number | undefined>,
+  { lastSeq, newestReceivedMs }: SealedEnd,
 ): { readonly source: FolderSource; close(): void } {
-  const database = openConnection(join(folder, databaseFile), { readOnly: true });
-  return { source: new FolderSource({ database, newestReceivedMs }), close: () => database.close() };
+  const unlock = lockFolder(folder);
+  let database: DatabaseSync | undefined;
+  const close = () => {
+    database?.close();
+    unlock();
+  };
+  try {
+    assertNotMoved(folder);
+    database = openConnection(join(folder, databaseFile), { readOnly: false });
+    database.exec('BEGIN IMMEDIATE');
+    if (database.prepare(unsealedSql).get(lastSeq) !== undefined)
+      throw new Refusal('conflict', 'The folder has changed while its data were compressed. Run the move again.');
+    return { source: new FolderSource({ database, newestReceivedMs }), close };
+  } catch (error) {
+    close();
+    throw error instanceof Refusal ? error : unusable(folder, error);
+  }
 }
+
+const unsealedSql = `SELECT 1 FROM log
+  WHERE first_seq > max(?, coalesce((SELECT value FROM counter WHERE name = 'sealed_seq'), 0)) LIMIT 1`;

@@ -2,6 +2,7 @@
 // until it has come to its end.
 import { Refusal } from '../../../base/refusal.ts';
 import { countOf } from '../../shared/log/log-piece.ts';
+import type { MoveResult } from '../../shared/move/move.ts';
 import type {
   ChunkMark,
   MovedChunk,
@@ -18,6 +19,7 @@ import { toColumns } from '../database/value-column.ts';
 import type { Query } from '../log/log-reader.ts';
 import { encodeBatch } from '../log/log-row.ts';
 import { digestsOf, marksAfter } from './chunk-marks.ts';
+import { isMovingInto } from './move-notes.ts';
 
 /** What rows have in this engine beside what is moved. */
 const added: Partial<Record<MovedTable, MovedRow>> = {
@@ -131,6 +133,24 @@ export class DatabaseTarget implements MoveTarget {
 
   digests(): AsyncIterable<readonly SensorDigest[]> {
     return digestsOf(this.#query);
+  }
+
+  /** Notes that all is there, as compared. @param mark by which the source notes it, too. */
+  async noteCompared({ sensors, datapoints }: MoveResult, mark: string): Promise<void> {
+    await this.#database.query(
+      'ALTER TABLE moving ADD COLUMN IF NOT EXISTS mark text, ADD COLUMN IF NOT EXISTS sensors bigint, ADD COLUMN IF NOT EXISTS datapoints bigint',
+    );
+    await this.#database.query('UPDATE moving SET mark = $1, sensors = $2, datapoints = $3', [
+      mark,
+      sensors,
+      datapoints,
+    ]);
+  }
+
+  /** What was compared under this mark, where `finish` alone is missing. */
+  async comparedAs(mark: string): Promise<MoveResult | undefined> {
+    if (!(await isMovingInto(this.#database))) return undefined;
+    return (await this.#database.query<MoveResult>(comparedSql, [mark]))[0];
   }
 
   async finish(): Promise<void> {
@@ -269,6 +289,9 @@ const receiptsSql = `INSERT INTO receipt (hash, sensor, caller, body_hash, answe
     CAST($6 AS bigint[]))`;
 const mqttUsageSql = `INSERT INTO mqtt_usage (node, "user", mqtt_sessions, mqtt_session_bytes)
   SELECT 0, "user", mqtt_sessions, mqtt_session_bytes FROM usage WHERE mqtt_sessions <> 0 OR mqtt_session_bytes <> 0`;
+/** The columns may not be there yet. */
+const comparedSql = `SELECT CAST(one ->> 'sensors' AS bigint) AS sensors, CAST(one ->> 'datapoints' AS bigint) AS datapoints
+  FROM (SELECT to_jsonb(moving) AS one FROM moving) AS noted WHERE one ->> 'mark' = $1`;
 const columnsSql = `SELECT table_name AS table, column_name AS name, data_type AS type,
     CAST(is_identity = 'YES' AS integer) AS "isIdentity"
   FROM information_schema.columns WHERE table_schema = 'public' ORDER BY table_name, ordinal_position`;

@@ -18,11 +18,16 @@ export async function assertNoMove(database: PostgresDatabase): Promise<void> {
 
 /** @throws Refusal `conflict` where a move into the database has not come to its end. */
 export async function assertNotMoving(database: PostgresDatabase): Promise<void> {
-  if (await hasTable(database, 'moving'))
+  if (await isMovingInto(database))
     throw new Refusal(
       'conflict',
       'A move of data into the database (`dundun move`) has not come to its end. Run it again with the service stopped.',
     );
+}
+
+/** Whether a move into the database has begun, and not come to its end. */
+export function isMovingInto(database: PostgresDatabase): Promise<boolean> {
+  return hasTable(database, 'moving');
 }
 
 export function movedRefusal({ folder }: Moved): Refusal {

@@ -1,0 +1,53 @@
+// `dundun move` is killed at any moment, with the power of the folder's disk or without, stopped for a while, and its database crashes.
+// Run again it comes to its end: every datapoint is there once. Until then the place it comes from serves, and no server starts on the half.
+import { after, before, suite, test } from 'node:test';
+import { type Direction, MoveSite, type Trouble } from '../support/crash/move-site.ts';
+import { SeededRandom } from '../support/dice.ts';
+import { PostgresServer, withoutPostgres } from '../support/postgres.ts';
+
+const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
+/** How often each happens. */
+const times: Readonly<Record<Direction, Readonly<Record<Trouble, number>>>> = isLong
+  ? { 'a folder': { kill: 150, stop: 20, database: 30 }, 'a database': { kill: 60, stop: 10, database: 20 } }
+  : { 'a folder': { kill: 10, stop: 1, database: 2 }, 'a database': { kill: 5, stop: 1, database: 1 } };
+/** Troubles of one move at most, until it is let come to its end. */
+const troublesMax = 6;
+
+suite('a move that is cut off', { skip: withoutPostgres, timeout: isLong ? 3 * 3_600_000 : 1_500_000 }, () => {
+  let postgres: PostgresServer;
+
+  before(async () => {
+    postgres = await PostgresServer.start({ isDurable: true });
+  });
+  after(() => postgres?.remove());
+
+  for (const direction of ['a folder', 'a database'] as const) {
+    const { kill, stop, database } = times[direction];
+    test(`to ${direction} goes on where it was: ${kill} kills, ${stop} stops, ${database} crashes of the database`, async (t) => {
+      const random = new SeededRandom();
+      t.diagnostic(`DUNDUN_TEST_SEED=${random.seed}`);
+      const site = new MoveSite({ direction, postgres, random });
+      await site.fill();
+      let left = random.between(1, troublesMax + 1);
+      for (const trouble of shuffled(times[direction], random)) {
+        left -= 1;
+        const isOver = await site.bring(trouble);
+        if (!isOver) await site.lookBetween();
+        if (!isOver && left > 0) continue;
+        await site.finish();
+        left = random.between(1, troublesMax + 1);
+      }
+      await site.finish();
+      t.diagnostic(JSON.stringify(site.counts));
+    });
+  }
+});
+
+function shuffled(counts: Readonly<Record<Trouble, number>>, random: SeededRandom): Trouble[] {
+  const list = Object.entries(counts).flatMap(([trouble, count]) => Array(count).fill(trouble) as Trouble[]);
+  for (let n = list.length - 1; n > 0; n--) {
+    const other = random.between(0, n + 1);
+    [list[n], list[other]] = [list[other] as Trouble, list[n] as Trouble];
+  }
+  return list;
+}
