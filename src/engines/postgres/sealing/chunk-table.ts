@@ -1,6 +1,6 @@
 // Statements on the table `chunk`, many rows at a time, inside the caller's transaction. Whoever changes chunks of a sensor
-// changes the version of its row in `series` first, so that changes of one sensor come one after the other, and a pass of
-// sealing that was planned before is told.
+// changes the version of its row in `series` first, so that changes of one sensor come one after the other, a pass of
+// sealing that was planned before is told, and a read that takes chunks from a standby knows whether they are the present ones.
 import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
 import type { SealedChunk } from '../../shared/sealing/sealed-sensor.ts';
 import type { Connection } from '../database/postgres-database.ts';
@@ -17,10 +17,25 @@ export function queryOf(connection: Connection): Query {
     (await connection.query<Row>(sql, parameters)).rows;
 }
 
-/** @returns the version from then on; undefined where the sensor has no chunks, and never had any. */
-export async function lockSeries(connection: Connection, sensor: number): Promise<number | undefined> {
-  const sql = 'UPDATE series SET version = version + 1 WHERE sensor = $1 RETURNING version';
-  return (await connection.query<{ version: number }>(sql, [sensor])).rows[0]?.version;
+/** Versions stay whole numbers of JavaScript (2^53) for some 200 million changes of a sensor. */
+const versionStepMax = 2 ** 26;
+
+/**
+ * By how much a change of chunks raises the version of their sensor. Random, so that two copies of the database that were changed
+ * apart from each other do not come to the same version: who finds the same one has the same chunks (chunk-rows.ts).
+ */
+export function versionStep(): number {
+  return 1 + Math.floor(Math.random() * versionStepMax);
+}
+
+/** @returns the version from then on, and that of before; undefined where the sensor has no chunks, and never had any. */
+export async function lockSeries(
+  connection: Connection,
+  sensor: number,
+): Promise<{ readonly version: number; readonly former: number } | undefined> {
+  const sql = `UPDATE series SET version = version + CAST($2 AS bigint) WHERE sensor = $1
+    RETURNING version, version - CAST($2 AS bigint) AS former`;
+  return (await connection.query<{ version: number; former: number }>(sql, [sensor, versionStep()])).rows[0];
 }
 
 /** The bytes of all go as one parameter, because as an array of texts they would be twice as many. */

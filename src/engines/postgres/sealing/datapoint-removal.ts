@@ -56,12 +56,12 @@ async function step(
   { before, note }: { readonly before: Progress; readonly note: RowPlace },
 ): Promise<Progress> {
   const { sensor, toMs } = removal;
-  const version = await lockSeries(connection, sensor);
+  const locked = await lockSeries(connection, sensor);
   // Where others have replaced chunks meanwhile, those at the place that was reached are looked at once more.
-  const isUnchanged = before.version === undefined || version === before.version + 1;
+  const isUnchanged = before.version === undefined || locked?.former === before.version;
   const after = isUnchanged ? before.after : beforeAll;
   const range = { sensor, fromMs: before.fromMs, toMs };
-  const chunks = version === undefined ? [] : await nextChunks(connection, range, { after, limit: stepChunks });
+  const chunks = locked === undefined ? [] : await nextChunks(connection, range, { after, limit: stepChunks });
   const unreadable = new Map(before.unreadable);
   const endMs = performance.now() + limits.editStepMs;
   let [removed, seen, hasMoved] = [0, 0, false];
@@ -86,7 +86,7 @@ async function step(
     unreadable,
     aside: aside.unreadable,
     after: hasMoved ? beforeAll : (last ?? after),
-    version,
+    version: locked?.version,
     fromMs: Math.max(before.fromMs, last?.last ?? before.fromMs),
     isDone,
   };

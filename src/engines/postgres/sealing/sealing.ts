@@ -20,7 +20,7 @@ import { type Query, type ReadRow, readRows } from '../log/log-reader.ts';
 import { addFingerprints } from '../log/publish-fingerprints.ts';
 import { forgetAllRepeatedBodies } from '../log/receipts.ts';
 import type { PassOrder, PassResult } from '../log/store-protocol.ts';
-import { addChunks, type ChunkKey, queryOf, readBytes, removeChunks, setAside } from './chunk-table.ts';
+import { addChunks, type ChunkKey, queryOf, readBytes, removeChunks, setAside, versionStep } from './chunk-table.ts';
 import { type PlacesOfSensor, readPlaces } from './sealing-places.ts';
 
 /** Datapoints of the sensors that are planned at a time, about. */
@@ -201,6 +201,7 @@ export class SealingPass {
       values.map(({ number }) => number),
       values.map(({ text }) => text),
       this.#order.number,
+      versionStep(),
     ]);
     const [changed, , removed] = await Promise.all([
       put,
@@ -250,13 +251,13 @@ const lockSql = 'SELECT FROM series WHERE sensor = ANY(CAST($1 AS bigint[])) ORD
 
 /** Only where the version is the one that was planned with. */
 const putLatestSql = `INSERT INTO series AS old (sensor, version, pass, at, position, stamped, received, number, text)
-  SELECT sensor, version + 1, CAST($9 AS bigint), at, position, stamped, received, number, text
+  SELECT sensor, version + CAST($10 AS bigint), CAST($9 AS bigint), at, position, stamped, received, number, text
   FROM unnest(CAST($1 AS bigint[]), CAST($2 AS bigint[]), CAST($3 AS bigint[]), CAST($4 AS bigint[]), CAST($5 AS integer[]),
     CAST($6 AS bigint[]), CAST($7 AS double precision[]), CAST($8 AS text[]))
     AS one(sensor, version, at, position, stamped, received, number, text) ORDER BY sensor
   ON CONFLICT (sensor) DO UPDATE SET version = excluded.version, pass = excluded.pass, at = excluded.at,
     position = excluded.position, stamped = excluded.stamped, received = excluded.received, number = excluded.number,
-    text = excluded.text WHERE old.version = excluded.version - 1 AND old.pass < excluded.pass
+    text = excluded.text WHERE old.version = excluded.version - CAST($10 AS bigint) AND old.pass < excluded.pass
   RETURNING sensor`;
 
 /** While the fence of this process is there, which is locked until the unit is committed. */
