@@ -1,7 +1,7 @@
 // All settings of the service, each with name, default, reason and parser: in groups, and here what is in none. Values are
 // checked at start, with all faults reported at once, and then frozen.
 import { type AccessConfig, accessFaults, accessSettings } from './access-settings.ts';
-import { type DataConfig, dataSettings } from './data-settings.ts';
+import { type DataConfig, dataFaults, dataSettings } from './data-settings.ts';
 import type { Env } from './env.ts';
 import { limits } from './limits.ts';
 import { type ListenerConfig, listenerFaults, listenerSettings } from './listener-settings.ts';
@@ -151,7 +151,7 @@ export function parseConfig(env: Env): Config {
 }
 
 function faultsTogether(config: Config): string[] {
-  const faults = [...listenerFaults(config), ...accessFaults(config)];
+  const faults = [...listenerFaults(config), ...dataFaults(config), ...accessFaults(config)];
   const ports = [config.httpPort, config.mqttPort, config.metricsPort].filter(
     (number) => number !== undefined && number !== 0,
   );

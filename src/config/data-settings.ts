@@ -6,6 +6,7 @@ import { bytesFrom, integerBetween, nonEmpty, optional, postgresUrl, type Settin
 export interface DataConfig {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
+  readonly databaseStandbyUrl: string | undefined;
   readonly dataBytesMax: number | undefined;
   readonly memoryBytesMax: number | undefined;
   readonly retentionDays: number | undefined;
@@ -24,6 +25,14 @@ export const dataSettings: { readonly [F in keyof DataConfig]: Setting<DataConfi
     fallback: '',
     reason:
       'A PostgreSQL database that holds all data in place of the folder, such as postgres://dundun:password@db.example/dundun?sslmode=verify-full. Several servers may share it. Empty: the folder.',
+    secret: true,
+    parse: optional(postgresUrl),
+  },
+  databaseStandbyUrl: {
+    env: 'DUNDUN_DATABASE_STANDBY_URL',
+    fallback: '',
+    reason:
+      'A hot standby of that database, from which history is read wherever it has what is asked for; else, and for all other things, the database is. Empty: none.',
     secret: true,
     parse: optional(postgresUrl),
   },
@@ -56,3 +65,9 @@ export const dataSettings: { readonly [F in keyof DataConfig]: Setting<DataConfi
     parse: integerBetween(0, limits.clockSteadyMinutesMax),
   },
 };
+
+/** Faults of settings that must be set together. */
+export function dataFaults({ databaseUrl, databaseStandbyUrl }: DataConfig): string[] {
+  if (databaseStandbyUrl === undefined || databaseUrl !== undefined) return [];
+  return ['DUNDUN_DATABASE_STANDBY_URL: needs DUNDUN_DATABASE_URL, the database that it is a standby of.'];
+}

@@ -931,6 +931,19 @@ export const limits = {
    * Beyond: its caller is told.
    */
   announcementMsMax: 15_000,
+  /**
+   * Connections to a standby, from which history is read: of the main thread, and of the thread for long reads, whose statements are as many
+   * as its steps. Beyond: the next read waits up to `standbyConnectMs`, and is answered by the primary then.
+   */
+  standbyConnections: 2,
+  standbyConnectionsOfReader: 2,
+  /** Milliseconds for which a connection to a standby may take to be made, and a statement there. Beyond: the primary is read from. */
+  standbyConnectMs: 2_000,
+  standbyAnswerMs: 5_000,
+  /** Milliseconds for which a standby that did not answer, or is none, is left alone. */
+  standbyRetryMs: 5_000,
+  /** Milliseconds in which a standby was behind with all that was asked of it, or gave up, after which the log tells it. */
+  standbyBehindMs: 60_000,
   /** How often it is looked at a start whether connections to the database are sessions. */
   postgresSessionLooks: 5,
   /** The earliest version of PostgreSQL that is supported. */

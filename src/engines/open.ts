@@ -20,6 +20,8 @@ export interface EngineSettings {
   readonly dataDir: string;
   /** A PostgreSQL database in place of the folder. */
   readonly databaseUrl?: string | undefined;
+  /** A standby of the database, from which history is read. */
+  readonly databaseStandbyUrl?: string | undefined;
 }
 
 /** Loaded where it is used: who has a folder has no memory for it to spare. */
@@ -27,12 +29,12 @@ const postgres = () => import('./postgres/open.ts');
 
 /** @throws Refusal `conflict` when another server uses the data. */
 export async function openEngine(
-  { dataDir, databaseUrl }: EngineSettings,
+  { dataDir, databaseUrl, databaseStandbyUrl }: EngineSettings,
   parts: { readonly clock: Clock; readonly log: Log },
 ): Promise<Engine> {
   if (databaseUrl === undefined) return openEmbeddedEngine(dataDir, parts);
   const { openPostgresEngine } = await postgres();
-  return openPostgresEngine(databaseUrl, parts);
+  return openPostgresEngine(databaseUrl, { ...parts, standbyUrl: databaseStandbyUrl });
 }
 
 /**

@@ -13,7 +13,7 @@ import type { Outbox } from '../domain/notifications/outbox/outbox.ts';
 import type { Watcher } from '../domain/notifications/watching/watcher.ts';
 import type { Engine } from '../domain/ports/engine.ts';
 import type { MqttCounts } from '../mqtt/mqtt-options.ts';
-import { watchReads, watchStorage, watchStorageQuota } from './storage-figures.ts';
+import { watchReads, watchStandby, watchStorage, watchStorageQuota } from './storage-figures.ts';
 
 let processMetrics: Registry | undefined;
 
@@ -214,6 +214,7 @@ export class Metrics {
     watchStorageQuota(parts.storageQuota, registers);
     watchStorage(engine.figures, registers);
     watchReads(engine.figures.reads, registers);
+    if (engine.figures.standby !== undefined) watchStandby(engine.figures.standby, registers);
     watchDatapoints(parts, registers);
     watchMqtt(parts.mqtt, registers);
     new Gauge({

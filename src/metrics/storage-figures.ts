@@ -2,7 +2,7 @@
 // metrics.ts.
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { StorageQuota } from '../domain/datapoints/ingest/storage-quota.ts';
-import type { EngineFigures, ReadCounts } from '../domain/ports/engine.ts';
+import type { EngineFigures, ReadCounts, StandbyCounts } from '../domain/ports/engine.ts';
 
 export function watchStorageQuota(storageQuota: StorageQuota, registers: Registry[]): void {
   new Gauge({
@@ -101,6 +101,28 @@ export function watchReads(reads: ReadCounts, registers: Registry[]): void {
     registers,
     collect() {
       this.set(reads.waiting);
+    },
+  });
+}
+
+export function watchStandby(standby: StandbyCounts, registers: Registry[]): void {
+  new Counter({
+    name: 'dundun_standby_reads_total',
+    help: 'Steps of reads of history since the start whose chunks came from the standby.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(standby.read);
+    },
+  });
+  new Counter({
+    name: 'dundun_standby_fallbacks_total',
+    help: 'Steps of reads of history since the start that the standby was to answer, and the primary did, by reason.',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [reason, count] of Object.entries(standby.fallbacks)) this.inc({ reason }, count);
     },
   });
 }

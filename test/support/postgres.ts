@@ -156,6 +156,24 @@ export class PostgresServer {
     await this.#runBeside('pg_ctl', ['promote', '--pgdata', this.#data, '--silent']);
   }
 
+  /** Has a standby take in what its primary sends, and show nothing of it. */
+  async pauseReplay(): Promise<void> {
+    await this.#asSuperuser('SELECT pg_wal_replay_pause()');
+    const [{ paused } = {}] = await ask(this.url('postgres', 'postgres'), 'SELECT pg_is_wal_replay_paused() AS paused');
+    assert.equal(paused, 1);
+  }
+
+  async resumeReplay(): Promise<void> {
+    await this.#asSuperuser('SELECT pg_wal_replay_resume()');
+  }
+
+  /** Resolves when this standby shows all that its primary has now. */
+  async untilReplayed(primary: PostgresServer): Promise<void> {
+    const [{ end } = {}] = await ask(primary.url('postgres', 'postgres'), 'SELECT pg_current_wal_lsn() AS end');
+    const sql = `SELECT pg_last_wal_replay_lsn() >= '${end}' AS replayed`;
+    await until(async () => (await ask(this.url('postgres', 'postgres'), sql))[0]?.['replayed'] === 1);
+  }
+
   /** Whether commits wait for a standby from now on. */
   async waitForStandby(isWanted: boolean): Promise<void> {
     await this.#asSuperuser(`ALTER SYSTEM SET synchronous_standby_names = '${isWanted ? '*' : ''}'`);

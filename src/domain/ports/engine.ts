@@ -38,6 +38,30 @@ export interface EngineFigures {
   /** Times at which acknowledged writes were lost by damage on the disk, until an operator has forgotten them. */
   readonly lossesByDamage: number;
   readonly reads: ReadCounts;
+  /** Only where history is read from a standby. */
+  readonly standby?: StandbyCounts | undefined;
+}
+
+/**
+ * Why a step of history that a standby was to answer was read from the primary: other chunks of the sensor are stored by now (`behind`);
+ * recovery needed what the statement read (`conflict`); the time was up (`slow`); no connection (`unreachable`); it is no standby any
+ * more (`promoted`), or one of another database (`other`); its bytes are damaged (`damaged`); an error (`failed`).
+ */
+export type StandbyReason =
+  | 'behind'
+  | 'conflict'
+  | 'slow'
+  | 'unreachable'
+  | 'promoted'
+  | 'other'
+  | 'damaged'
+  | 'failed';
+
+/** Counts of steps of reads of history, since the start. */
+export interface StandbyCounts {
+  /** Those whose chunks came from the standby. */
+  readonly read: number;
+  readonly fallbacks: Readonly<Record<StandbyReason, number>>;
 }
 
 /** Counts of steps of long reads, which wait for their turn. */

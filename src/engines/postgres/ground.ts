@@ -21,6 +21,8 @@ import { Searches } from './registry/searches.ts';
 
 export interface OpenOptions {
   readonly clock: Clock;
+  /** A standby, from which history is read (standby.ts). */
+  readonly standbyUrl?: string | undefined;
   readonly log?: Log | undefined;
   readonly ids?: Ids;
 }

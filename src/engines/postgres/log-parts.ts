@@ -37,6 +37,8 @@ import { EditTurn, SealingDuty } from './sealing/node-lease.ts';
 import { Purge } from './sealing/purge.ts';
 import { SealControl } from './sealing/seal-control.ts';
 import { succession } from './sealing/succession.ts';
+import type { OpenedStandby } from './standby.ts';
+import type { ReaderData } from './threads/reader-thread.ts';
 import { StoreThread } from './threads/store-thread-client.ts';
 
 export interface LogOptions {
@@ -46,10 +48,14 @@ export interface LogOptions {
   readonly standing: PostgresStanding;
   /** False where the lease was taken with a greater epoch. */
   readonly isNewest: (fence: Fence) => boolean;
+  readonly standby: OpenedStandby | undefined;
 }
 
 /** Figures of the log and its reads. */
-export type LogFigures = Pick<EngineFigures, 'refusesBecause' | 'refusedWrites' | 'logDatapoints' | 'reads'>;
+export type LogFigures = Pick<
+  EngineFigures,
+  'refusesBecause' | 'refusedWrites' | 'logDatapoints' | 'reads' | 'standby'
+>;
 
 /** What is called when something happens; set by the engine. */
 interface LogObserver {
@@ -81,7 +87,7 @@ export interface LogParts {
 }
 
 export async function openLog(options: LogOptions): Promise<LogParts> {
-  const { url, database, membership, standing } = options;
+  const { url, database, membership, standing, standby } = options;
   const observer: LogObserver = { onDamaged: () => {}, onFailure: () => {}, onCommit: () => {} };
   const begun = await begin(options);
   const { head, heard, state, store, writer, receipts, duty, damage } = begun;
@@ -90,7 +96,8 @@ export async function openLog(options: LogOptions): Promise<LogParts> {
   standing.following = following;
   const series = new PostgresSeries({
     ...{ database, head, follower, store },
-    longReads: new ReaderThread(() => startReader(url)),
+    longReads: new ReaderThread(() => startReader(url, standby)),
+    standby: standby?.source,
     edits: new SeriesEdits({ head, writer: new DatapointEdits({ state, appender, sealing, store }) }),
     beforeRead: () => standing.makeSure(),
   });
@@ -104,7 +111,7 @@ export async function openLog(options: LogOptions): Promise<LogParts> {
   polling.wake();
   return {
     ...{ commitLog, series, damage, observer },
-    figures: figuresOf({ state, writer, appender, sealing, series }),
+    figures: figuresOf({ state, writer, appender, sealing, series, standby }),
     seal: () =>
       sealing.seal().catch((error) => {
         throw refusalOfWork(error);
@@ -124,6 +131,7 @@ export async function openLog(options: LogOptions): Promise<LogParts> {
       await confirmation.flush().catch(() => {});
       await duty.give();
       await series.close();
+      await standby?.close();
       await receipts.close();
       await writer.close();
       await appender.close();
@@ -212,9 +220,12 @@ function joinParts({ database, membership, isNewest }: LogOptions, begun: Begun,
   return { appender, sealing, purge, follower, commitLog, following, polling, turn, confirmation };
 }
 
-function startReader(url: string): Worker {
+function startReader(url: string, standby: OpenedStandby | undefined): Worker {
+  const outcomes = standby?.listen();
+  const ofStandby = standby && outcomes && { place: standby.place, outcomes };
   return new Worker(new URL('./threads/reader-thread.ts', import.meta.url), {
-    workerData: { url },
+    workerData: { url, standby: ofStandby } satisfies ReaderData,
+    transferList: outcomes === undefined ? [] : [outcomes],
     resourceLimits: threadHeap(),
   });
 }
@@ -225,12 +236,14 @@ function figuresOf({
   appender,
   sealing,
   series,
+  standby,
 }: {
   readonly state: LogState;
   readonly writer: LogWriter;
   readonly appender: Appender;
   readonly sealing: SealControl;
   readonly series: PostgresSeries;
+  readonly standby: OpenedStandby | undefined;
 }): LogFigures {
   return {
     get refusesBecause() {
@@ -245,5 +258,6 @@ function figuresOf({
       return state.rows;
     },
     reads: series.reads,
+    standby: standby?.watch,
   };
 }

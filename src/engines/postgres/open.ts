@@ -15,12 +15,18 @@ import { PostgresEngine } from './postgres-engine.ts';
 import { postgresRegistry } from './registry/postgres-registry.ts';
 import { RegistryWriter } from './registry/registry-writer.ts';
 import { Searches } from './registry/searches.ts';
+import { type OpenedStandby, openStandby } from './standby.ts';
 
-/** @throws Refusal `conflict` where another server uses the database, or a newer release wrote it; `storage`. */
+/**
+ * @throws Refusal `conflict` where another server uses the database, a newer release wrote it, or the standby is one of another; `storage`.
+ */
 export async function openPostgresEngine(url: string, options: OpenOptions): Promise<PostgresEngine> {
   const ground = await openGround(url, options);
+  let standby: OpenedStandby | undefined;
   try {
     const { database, coordination } = ground;
+    const { standbyUrl, log } = options;
+    if (standbyUrl !== undefined) standby = await openStandby({ url: standbyUrl, database, log });
     const isNewest = coordination.isNewest.bind(coordination);
     const parts = await openLog({
       url,
@@ -28,9 +34,11 @@ export async function openPostgresEngine(url: string, options: OpenOptions): Pro
       membership: ground.membership,
       standing: ground.standing,
       isNewest,
+      standby,
     });
     return new PostgresEngine({ ...options, ground, parts });
   } catch (error) {
+    await standby?.close();
     await ground.close();
     throw readRefusalOf(error);
   }

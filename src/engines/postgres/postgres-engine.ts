@@ -60,6 +60,7 @@ export class PostgresEngine implements Engine {
       // PostgreSQL tells of none by itself.
       lossesByDamage: 0,
       reads: parts.figures.reads,
+      standby: parts.figures.standby,
     };
     ground.onPurge = () => parts.purge();
     ground.onLogHint = () => parts.wake();

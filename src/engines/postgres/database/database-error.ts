@@ -10,6 +10,7 @@ const quotaCode = 'DU002';
 const uniqueViolation = '23505';
 const foreignKeyViolation = '23503';
 const diskFull = '53100';
+const queryCanceled = '57014';
 /** Another transaction was in the way: the same one again may succeed. */
 const conflictCodes = new Set(['40001', '40P01']);
 /**
@@ -32,6 +33,21 @@ interface DatabaseError {
 export function isConnectionLost(error: unknown): boolean {
   const { code = '', message = '' } = error as DatabaseError;
   return networkCodes.test(code) || lostMessages.test(message) || /^(08|57P0[123])/.test(code) || code === '25P03';
+}
+
+/** Whether the connection must not be used again. */
+export function isBroken(error: unknown): boolean {
+  return error !== undefined && (error as { severity?: string }).severity !== 'ERROR';
+}
+
+/** Whether pg has stopped waiting. It goes on to use the connection then. */
+export function isUnanswered(error: unknown): boolean {
+  return (error as Error).message === 'Query read timeout';
+}
+
+/** Whether the time of the statement was up, as the server says, or pg. */
+export function isTimeUp(error: unknown): boolean {
+  return (error as DatabaseError).code === queryCanceled || isUnanswered(error);
 }
 
 /** Whether the same transaction may succeed when it is run again. */
@@ -59,8 +75,6 @@ export function writeRefusalOf(error: unknown): Error {
   const failure = writeFailureOf(error);
   return failure.kind === 'internal' ? (error as Error) : refusalOf(failure);
 }
-
-const queryCanceled = '57014';
 
 /** The error with which a read rejects; the end of its time stays as it is. */
 export function readRefusalOf(error: unknown): Error {

@@ -10,7 +10,7 @@ import type { Log } from '../../../base/log.ts';
 import { limits } from '../../../config/limits.ts';
 import { stoppingRefusal } from '../../shared/write-failure.ts';
 import { connectionSettings, sessionSettings } from './connection-settings.ts';
-import { isConflict, readRefusalOf } from './database-error.ts';
+import { isBroken, isConflict, isUnanswered, readRefusalOf } from './database-error.ts';
 
 export interface QueryRows<Row> {
   readonly rows: Row[];
@@ -279,11 +279,6 @@ function answered(): pg.ClientConfig {
   return { query_timeout: limits.postgresAnswerMs };
 }
 
-/** Whether pg has stopped waiting. It goes on to use the connection then. */
-function isUnanswered(error: unknown): boolean {
-  return (error as Error).message === 'Query read timeout';
-}
-
 /** Ends a connection: by a word to the server, or, where that does not end its side of it, by cutting it. */
 async function endOf(client: pg.Client): Promise<void> {
   const cut = setTimeout(() => destroy(client), limits.postgresEndMs);
@@ -298,9 +293,4 @@ function destroy(client: pg.ClientBase): void {
 /** For the log: the errors of pools carry their whole connection. */
 function reasonOf(error: unknown): string {
   return (error as Error).message;
-}
-
-/** Whether the connection must not be used again. */
-function isBroken(error: unknown): boolean {
-  return error !== undefined && (error as { severity?: string }).severity !== 'ERROR';
 }

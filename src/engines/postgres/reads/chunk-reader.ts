@@ -1,6 +1,7 @@
 // Reads the chunks of a sensor for one step of a read. One statement says how far the sensor is sealed and which chunks there are,
 // and has the bytes of those that the step needs first; what it needs beyond is fetched, and the step made again. Bytes of
-// a chunk never change under its id; where it is gone, all begins anew.
+// a chunk never change under its id; where it is gone, all begins anew. Where there is a standby, it is asked for chunks first, and where
+// it cannot answer, the step is made again from the primary.
 import { Refusal } from '../../../base/refusal.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
@@ -8,17 +9,9 @@ import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import type { ChunkRange, ChunkSource, UnopenedChunk } from '../../shared/reads/chunk-source.ts';
 import type { DecodedChunks } from '../../shared/reads/decoded-chunks.ts';
 import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
-import type { Query } from '../log/log-reader.ts';
-
-/** What a step may need. */
-export interface WantedChunks {
-  readonly sensor: SensorKey;
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly descending: boolean;
-  /** The bytes of chunks with so many datapoints, about, are fetched at once. */
-  readonly datapoints: number;
-}
+import { StandbyUnfit } from '../database/standby-database.ts';
+import type { ChunkRows, FetchedRows, PrimaryRows, StandbyRows, WantedChunks } from './chunk-rows.ts';
+import type { StandbyOutcome } from './standby-watch.ts';
 
 /** The step needs more than was fetched: bytes of chunks, or (undefined) more chunks. */
 class Unfetched extends Error {
@@ -30,11 +23,10 @@ class Unfetched extends Error {
   }
 }
 
-interface Row extends ChunkSpan {
-  readonly bytes: Buffer | null;
-  readonly sealed: number;
-  readonly aside: string | null;
-  readonly names: string | null;
+/** A standby, and who is told what came of a step that it was asked for. */
+export interface StandbySource {
+  readonly rows: StandbyRows;
+  readonly note: (outcome: StandbyOutcome) => void;
 }
 
 /** Spans that are fetched at first, at least; and bytes of chunks that are fetched with one statement, about. */
@@ -46,75 +38,95 @@ const bytesAtOnce = 4 * 1024 * 1024;
 const attemptsMax = 20;
 
 export class ChunkReader {
-  readonly #query: Query;
+  readonly #primary: PrimaryRows;
+  readonly #standby: StandbySource | undefined;
   readonly #decoded: DecodedChunks;
 
-  constructor(query: Query, decoded: DecodedChunks) {
-    this.#query = query;
-    this.#decoded = decoded;
+  constructor(parts: {
+    readonly primary: PrimaryRows;
+    readonly standby: StandbySource | undefined;
+    readonly decoded: DecodedChunks;
+  }) {
+    this.#primary = parts.primary;
+    this.#standby = parts.standby;
+    this.#decoded = parts.decoded;
   }
 
   /** Calls `read` with the chunks, again with more of them as long as it needs more. @throws Refusal `damaged`, `storage` */
   async read<T>(wanted: WantedChunks, read: (chunks: ChunkSource) => T): Promise<T> {
+    if (this.#standby !== undefined) {
+      const { rows, note } = this.#standby;
+      try {
+        const { result, fetched } = await this.#readFrom(rows, wanted, read);
+        if (fetched.version !== null) note({});
+        return result;
+      } catch (error) {
+        if (!(error instanceof StandbyUnfit)) throw error;
+        note({ reason: error.reason, detail: error.message });
+      }
+    }
+    return (await this.#readFrom(this.#primary, wanted, read)).result;
+  }
+
+  async #readFrom<T>(source: ChunkRows, wanted: WantedChunks, read: (chunks: ChunkSource) => T) {
     let most = spansMin + Math.ceil(wanted.datapoints / datapointsOfChunk);
-    let chunks = await this.#fetch(wanted, most);
+    let chunks = await this.#fetch(source, wanted, most);
     for (let attempt = 1; ; attempt++) {
       try {
-        return read(chunks);
+        return { result: read(chunks), fetched: chunks.parts.fetched };
       } catch (error) {
         if (!(error instanceof Unfetched)) throw error;
-        const isThere = error.span !== undefined && (await this.#fetchBytes(chunks, wanted, error.span));
+        const isThere = error.span !== undefined && (await this.#fetchBytes(chunks, error.span));
         if (isThere) continue;
         if (error.span === undefined) most *= spansFactor;
         if (error.span !== undefined && attempt > attemptsMax) throw error;
-        chunks = await this.#fetch(wanted, most);
+        chunks = await this.#fetch(source, wanted, most);
       }
     }
   }
 
-  async #fetch(wanted: WantedChunks, most: number): Promise<FetchedChunks> {
-    const { sensor, fromMs, toMs, descending, datapoints } = wanted;
-    const sql = descending ? downSql : upSql;
-    const rows = await this.#query<Row>(sql, [sensor, fromMs, toMs, most, datapoints]);
-    return new FetchedChunks(rows, { ...wanted, most, decoded: this.#decoded });
+  async #fetch(source: ChunkRows, wanted: WantedChunks, most: number): Promise<FetchedChunks> {
+    const fetched = await source.fetch(wanted, most);
+    return new FetchedChunks({ wanted, most, source, fetched, decoded: this.#decoded });
   }
 
   /** The bytes of a chunk, and of those that the step comes to after it. @returns false where it is gone. */
-  async #fetchBytes(chunks: FetchedChunks, { sensor, descending }: WantedChunks, span: ChunkSpan): Promise<boolean> {
-    const spans = chunks.onFrom(span, descending);
+  async #fetchBytes(chunks: FetchedChunks, span: ChunkSpan): Promise<boolean> {
+    const { wanted, source, fetched } = chunks.parts;
+    const spans = chunks.onFrom(span, wanted.descending);
     let [bytes, count] = [0, 0];
     while (count < spans.length && (count === 0 || bytes < bytesAtOnce)) bytes += (spans[count++] as ChunkSpan).size;
-    const some = spans.slice(0, count);
-    const parameters = [sensor, some.map(({ first }) => first), some.map(({ last }) => last), some.map(({ id }) => id)];
-    const rows = await this.#query<{ id: number; bytes: Buffer }>(bytesSql, parameters);
-    for (const row of rows) chunks.bytes.set(row.id, row.bytes);
+    for (const row of await source.fetchBytes(wanted, spans.slice(0, count), fetched))
+      chunks.bytes.set(row.id, row.bytes);
     return chunks.bytes.has(span.id);
   }
+}
+
+interface FetchedParts {
+  readonly wanted: WantedChunks;
+  /** So many chunks were asked for. */
+  readonly most: number;
+  readonly source: ChunkRows;
+  readonly fetched: FetchedRows;
+  readonly decoded: DecodedChunks;
 }
 
 /** The chunks of one state of the database, in memory. */
 class FetchedChunks implements ChunkSource {
   readonly bytes = new Map<number, Buffer>();
+  readonly parts: FetchedParts;
   /** In ascending order. */
   readonly #spans: readonly ChunkSpan[];
-  readonly #sealed: number;
   readonly #aside: readonly (readonly [first: number, last: number])[];
-  readonly #names: readonly string[] | undefined;
-  readonly #wanted: WantedChunks;
   readonly #hasMore: boolean;
-  readonly #decoded: DecodedChunks;
 
-  constructor(rows: readonly Row[], parts: WantedChunks & { readonly most: number; readonly decoded: DecodedChunks }) {
-    const [{ sealed, aside, names } = { sealed: 0, aside: null, names: null }] = rows;
-    const spans = rows.filter(({ id }) => id !== null);
-    for (const { id, bytes } of spans) if (bytes !== null) this.bytes.set(id, bytes);
-    this.#hasMore = spans.length >= parts.most;
-    this.#spans = parts.descending ? spans.reverse() : spans;
-    this.#sealed = sealed;
+  constructor(parts: FetchedParts) {
+    const { rows, aside } = parts.fetched;
+    for (const { id, bytes } of rows) if (bytes !== null) this.bytes.set(id, bytes);
+    this.parts = parts;
+    this.#hasMore = rows.length >= parts.most;
+    this.#spans = parts.wanted.descending ? rows.toReversed() : rows;
     this.#aside = aside === null ? [] : JSON.parse(aside);
-    this.#names = names === null ? undefined : JSON.parse(names);
-    this.#wanted = parts;
-    this.#decoded = parts.decoded;
   }
 
   /** The chunk and those behind it in the direction of a read, whose bytes are not here. */
@@ -128,12 +140,12 @@ class FetchedChunks implements ChunkSource {
     try {
       return read();
     } finally {
-      this.#decoded.endOfRead();
+      this.parts.decoded.endOfRead();
     }
   }
 
   sealedSeq(): number {
-    return this.#sealed;
+    return this.parts.fetched.sealed;
   }
 
   assertNoneAside(_sensor: SensorKey, { fromMs, toMs }: Omit<ChunkRange, 'received'>): void {
@@ -146,7 +158,7 @@ class FetchedChunks implements ChunkSource {
       if (span.first > range.toMs) return;
       if (span.last >= range.fromMs) yield this.#unopened(span, range.received);
     }
-    if (this.#hasMore && !this.#wanted.descending) throw new Unfetched();
+    if (this.#hasMore && !this.parts.wanted.descending) throw new Unfetched();
   }
 
   *readDown(_sensor: SensorKey, range: ChunkRange): Generator<UnopenedChunk> {
@@ -166,7 +178,7 @@ class FetchedChunks implements ChunkSource {
 
   *#down(toMs: number): Generator<ChunkSpan> {
     // Ascending, the last chunks may not have been fetched.
-    if (this.#hasMore && !this.#wanted.descending) throw new Unfetched();
+    if (this.#hasMore && !this.parts.wanted.descending) throw new Unfetched();
     for (let at = this.#spans.length - 1; at >= 0; at--) {
       const span = this.#spans[at] as ChunkSpan;
       if (span.first <= toMs) yield span;
@@ -183,46 +195,21 @@ class FetchedChunks implements ChunkSource {
     const bytes = this.bytes.get(id);
     if (bytes === undefined) throw new Unfetched(span);
     try {
-      return this.#decoded.take(received ? id : -id, bytes, { received });
+      return this.parts.decoded.take(received ? id : -id, bytes, { received });
     } catch (error) {
       if (!(error instanceof CorruptChunk)) throw error;
-      throw this.#damaged([first, last], error);
+      throw this.parts.source.damaged(this.#damaged([first, last], error));
     }
   }
 
   #damaged([first, last]: readonly [number, number], cause: CorruptChunk): Refusal {
-    const [device, sensor] = this.#names ?? [];
+    const [device, sensor]: string[] = JSON.parse(this.parts.fetched.names ?? '[]');
     const whose = sensor === undefined ? 'a sensor' : `sensor ${sensor} of device ${device}`;
     const span = `${new Date(first).toISOString()} and ${new Date(last).toISOString()}`;
     return new Refusal(
       'damaged',
       `Datapoints of ${whose} between ${span} are damaged on disk and cannot be read; those before and after can. dundun check tells more.`,
-      { cause: new Error(`Chunk of sensor ${this.#wanted.sensor}: ${cause.message}`, { cause }) },
+      { cause: new Error(`Chunk of sensor ${this.parts.wanted.sensor}: ${cause.message}`, { cause }) },
     );
   }
 }
-
-/** How far the sensor is sealed: by the last whole pass, or by the one under way where that has come to it. */
-const sealedSql = `(SELECT coalesce(max(up_to), 0) FROM seal_pass WHERE is_whole = 1
-  OR number = (SELECT pass FROM series WHERE sensor = $1)) AS sealed`;
-const asideSql = `(SELECT json_agg(json_build_array(first, last))::text FROM damaged_chunk
-  WHERE sensor = $1 AND first <= $3 AND last >= $2) AS aside`;
-const namesSql = `(SELECT json_build_array(device.id, sensor.id)::text FROM sensor JOIN device ON device.key = sensor.device
-  WHERE sensor.key = $1) AS names`;
-
-/** \`before\`: datapoints of the chunks that the step comes to before one. */
-const chunksSql = (where: string, order: string) => `SELECT ${sealedSql}, ${asideSql}, ${namesSql},
-    place.id, place.first, place.last, place.count, place.size, CASE WHEN place.before <= $5 THEN place.bytes END AS bytes
-  FROM (SELECT 1) AS one LEFT JOIN (SELECT id, first, last, count, octet_length(bytes) AS size, bytes,
-      sum(count) OVER (ORDER BY ${order}) - count AS before
-    FROM (SELECT id, first, last, count, bytes FROM chunk WHERE sensor = $1 AND ${where} ORDER BY ${order} LIMIT $4) AS part
-  ) AS place ON true ORDER BY ${order.replaceAll(/(\w+)( DESC)?/g, (_all, name, down = '') => `place.${name}${down}`)}`;
-
-/** The last chunk that begins before the range may reach into it. */
-const isInRange =
-  'first >= coalesce((SELECT max(first) FROM chunk WHERE sensor = $1 AND first < $2), $2) AND first <= $3 AND last >= $2';
-const upSql = chunksSql(isInRange, 'first, last, id');
-const downSql = chunksSql(isInRange, 'first DESC, last DESC, id DESC');
-const bytesSql = `SELECT chunk.id, chunk.bytes FROM unnest(CAST($2 AS bigint[]), CAST($3 AS bigint[]), CAST($4 AS bigint[]))
-    AS one(first, last, id)
-  JOIN chunk ON chunk.sensor = $1 AND chunk.first = one.first AND chunk.last = one.last AND chunk.id = one.id`;

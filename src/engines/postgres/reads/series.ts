@@ -26,6 +26,7 @@ import type { PostgresDatabase } from '../database/postgres-database.ts';
 import { fromColumns } from '../database/value-column.ts';
 import type { LogFollower } from '../log/log-follower.ts';
 import { refusalOfWork, type Store } from '../log/store.ts';
+import type { StandbySource } from './chunk-reader.ts';
 import { StepReader } from './step-reader.ts';
 
 interface LatestRow {
@@ -44,6 +45,8 @@ interface SeriesParts {
   readonly follower: LogFollower;
   readonly longReads: LongReads;
   readonly store: Store;
+  /** What is asked for chunks first. */
+  readonly standby: StandbySource | undefined;
   /** Resolves when this server knows what others have stored. @throws Refusal `storage` */
   readonly beforeRead: () => Promise<void>;
   /** Removes and corrects datapoints. */
@@ -59,7 +62,8 @@ export class PostgresSeries extends StepwiseSeries implements Series {
     this.#parts = parts;
     const allocate = (bytes: number) => new Uint8Array(bytes);
     const query = <Row>(sql: string, parameters: readonly unknown[]) => parts.database.query<Row>(sql, parameters);
-    this.#steps = new StepReader(query, { decodedBytesMax: limits.decodedBytesShortReads, allocate });
+    const decodedBytesMax = limits.decodedBytesShortReads;
+    this.#steps = new StepReader(query, { decodedBytesMax, allocate, standby: parts.standby });
   }
 
   override async range(query: RangeQuery, asker: Asker): Promise<RangeStep> {

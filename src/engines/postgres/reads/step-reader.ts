@@ -9,7 +9,8 @@ import type { Reads } from '../../shared/reads/long-reads.ts';
 import { aggregateStep, downsampleStep, type TextBuffer, textStep } from '../../shared/reads/series-computations.ts';
 import { SeriesReader } from '../../shared/reads/series-reader.ts';
 import type { Query } from '../log/log-reader.ts';
-import { ChunkReader, type WantedChunks } from './chunk-reader.ts';
+import { ChunkReader, type StandbySource } from './chunk-reader.ts';
+import { PrimaryRows, type WantedChunks } from './chunk-rows.ts';
 
 /** One step that is asked for. */
 export type StepRequest = {
@@ -24,9 +25,20 @@ export class StepReader {
   readonly #chunks: ChunkReader;
   readonly #allocate: TextBuffer;
 
-  /** @param options bytes of decoded chunks kept for later reads; where texts are written. */
-  constructor(query: Query, options: { readonly decodedBytesMax: number; readonly allocate: TextBuffer }) {
-    this.#chunks = new ChunkReader(query, new DecodedChunks({ bytesMax: options.decodedBytesMax }));
+  /**
+   * @param query asks the primary.
+   * @param options bytes of decoded chunks kept for later reads; where texts are written; what is asked for chunks first.
+   */
+  constructor(
+    query: Query,
+    options: {
+      readonly decodedBytesMax: number;
+      readonly allocate: TextBuffer;
+      readonly standby: StandbySource | undefined;
+    },
+  ) {
+    const decoded = new DecodedChunks({ bytesMax: options.decodedBytesMax });
+    this.#chunks = new ChunkReader({ primary: new PrimaryRows(query), standby: options.standby, decoded });
     this.#allocate = options.allocate;
   }
 
