@@ -188,10 +188,10 @@ test('bytes that nobody encoded are decoded or called corrupt, in bounded time, 
   );
 });
 
-test('a chunk of another version is called corrupt and says which', () => {
+test('a chunk of another version is refused and says which', () => {
   const content = Uint8Array.of(2, 1, 0, 0, 0, 0);
   const chunk = new Uint8Array(content.length + 4);
   chunk.set(content);
   new DataView(chunk.buffer).setUint32(content.length, crc32(content), true);
-  assert.throws(() => decodeChunk(chunk), { name: 'CorruptChunk', message: 'The chunk has version 2, known is 1.' });
+  assert.throws(() => decodeChunk(chunk), { name: 'UnknownVersion', message: 'The chunk has version 2, known is 1.' });
 });

@@ -5,14 +5,16 @@ import { limits } from '../../../config/limits.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import { ByteReader } from './bytes/byte-reader.ts';
 import { ByteWriter } from './bytes/byte-writer.ts';
-import { CorruptChunk } from './bytes/corrupt-chunk.ts';
+import { CorruptChunk, UnknownVersion } from './bytes/corrupt-chunk.ts';
 import { scratch } from './bytes/scratch.ts';
 import { type ArrayAllocator, readSeries } from './integers/series-decoder.ts';
 import { inDoubles, planSeries } from './integers/series-encoder.ts';
 import { readReceived, writeReceived } from './received-section.ts';
 import { readValues, writeValues } from './value-section.ts';
 
-const version = 1;
+/** Versions of a chunk that this release reads and writes. */
+export const chunkVersions = { oldest: 1, newest: 1 };
+
 const checksumBytes = 4;
 const timeMax = 8.64e15;
 const nothing = { received: new Float64Array(0), stamped: new Uint8Array(0) };
@@ -20,8 +22,11 @@ const nothing = { received: new Float64Array(0), stamped: new Uint8Array(0) };
 // One buffer for all chunks, because encoding is synchronous.
 const out = new ByteWriter();
 
-/** @throws RangeError for columns outside the format's range: a fault of the caller. */
-export function encodeChunk(columns: Columns): Uint8Array<ArrayBuffer> {
+/**
+ * @param version in which it is written: others that read it may know no newer one.
+ * @throws RangeError for columns outside the format's range: a fault of the caller.
+ */
+export function encodeChunk(columns: Columns, version = chunkVersions.newest): Uint8Array<ArrayBuffer> {
   const whole = checkColumns(columns);
   out.clear();
   scratch.clear();
@@ -38,14 +43,14 @@ export function encodeChunk(columns: Columns): Uint8Array<ArrayBuffer> {
  * The same in many more bytes, by code that does little: for a chunk that `encodeChunk` does not get right.
  * @throws RangeError as `encodeChunk`
  */
-export function encodeInDoubles(columns: Columns): Uint8Array<ArrayBuffer> {
-  return inDoubles(() => encodeChunk(columns));
+export function encodeInDoubles(columns: Columns, version = chunkVersions.newest): Uint8Array<ArrayBuffer> {
+  return inDoubles(() => encodeChunk(columns, version));
 }
 
 /**
  * @param want `received: false` leaves `received` and `stamped` empty and does not decode them; `allocate` allocates
  * the arrays of times and values
- * @throws CorruptChunk when checksum, version or content is wrong, and nothing else
+ * @throws CorruptChunk when checksum or content is wrong, UnknownVersion, and nothing else
  */
 export function decodeChunk(
   bytes: Uint8Array,
@@ -54,7 +59,8 @@ export function decodeChunk(
   checkChecksum(bytes);
   const reader = new ByteReader(bytes.subarray(0, bytes.length - checksumBytes));
   const found = reader.byte();
-  if (found !== version) throw new CorruptChunk(`The chunk has version ${found}, known is ${version}.`);
+  const { oldest, newest } = chunkVersions;
+  if (found < oldest || found > newest) throw new UnknownVersion(`The chunk has version ${found}, known is ${newest}.`);
   const count = reader.varintUpTo(limits.chunkDatapointsMax, 'datapoints');
   if (count === 0) throw new CorruptChunk('The chunk has no datapoints.');
   const { allocate } = want;

@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
 import { ByteReader } from '../codec/bytes/byte-reader.ts';
 import { ByteWriter } from '../codec/bytes/byte-writer.ts';
-import { CorruptChunk } from '../codec/bytes/corrupt-chunk.ts';
+import { CorruptChunk, UnknownVersion } from '../codec/bytes/corrupt-chunk.ts';
 import { scratch } from '../codec/bytes/scratch.ts';
 import { readSeries } from '../codec/integers/series-decoder.ts';
 import { planSeries } from '../codec/integers/series-encoder.ts';
@@ -51,7 +51,7 @@ function givesBack(packed: Uint8Array, rows: Float64Array): boolean {
 
 /**
  * @param count the number of datapoints
- * @throws CorruptChunk when checksum, version or content is wrong, and nothing else
+ * @throws CorruptChunk when checksum or content is wrong, UnknownVersion, and nothing else
  */
 export function unpackBatch(bytes: Uint8Array, count: number): Float64Array {
   const end = bytes.length - checksumBytes;
@@ -60,7 +60,8 @@ export function unpackBatch(bytes: Uint8Array, count: number): Float64Array {
   if (view.getUint32(end, true) !== crc32(bytes.subarray(0, end))) throw new CorruptChunk('The checksum is wrong.');
   const reader = new ByteReader(bytes.subarray(0, end));
   const found = reader.byte();
-  if (found !== version) throw new CorruptChunk(`The datapoints are packed in version ${found}, known is ${version}.`);
+  if (found !== version)
+    throw new UnknownVersion(`The datapoints are packed in version ${found}, known is ${version}.`);
   const rows = new Float64Array(count * rowNumbers);
   putColumn(rows, 0, readSeries(reader, count));
   const received = readSeries(reader, count);

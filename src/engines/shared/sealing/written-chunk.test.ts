@@ -34,10 +34,10 @@ suite('a written chunk', () => {
     for (const wrong of [encodeChunk(other), whole.slice(0, -1)]) {
       let attempts = 0;
       const once = () => (attempts++ === 0 ? wrong : whole);
-      assert.deepEqual(writeChunk(columns, [once, once]).bytes, whole);
+      assert.deepEqual(writeChunk(columns, { tried: [once, once] }).bytes, whole);
       assert.equal(attempts, 2);
       assert.throws(
-        () => writeChunk(columns, [() => wrong]),
+        () => writeChunk(columns, { tried: [() => wrong] }),
         /^Error: A chunk of 3 datapoints reads back with another /,
       );
     }
@@ -46,7 +46,7 @@ suite('a written chunk', () => {
   for (const [name, datapoints] of Object.entries(samples)) {
     test(`of ${name} is written as doubles where the shorter form does not read back`, () => {
       const columns = columnsOf(datapoints);
-      const chunk = writeChunk(columns, [() => new Uint8Array(9), encodeInDoubles]);
+      const chunk = writeChunk(columns, { tried: [() => new Uint8Array(9), encodeInDoubles] });
       assert.equal(differenceOf(chunk, columns), undefined);
       assert.notDeepEqual(chunk.bytes, encodeChunk(columns));
     });

@@ -5,7 +5,7 @@
 // encoded again; where not, they are written as doubles, without the code that finds frames.
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import { CorruptChunk } from '../codec/bytes/corrupt-chunk.ts';
-import { decodeChunk, encodeChunk, encodeInDoubles } from '../codec/chunk-codec.ts';
+import { chunkVersions, decodeChunk, encodeChunk, encodeInDoubles } from '../codec/chunk-codec.ts';
 import { type ChunkSummary, summarize } from '../codec/chunk-summary.ts';
 
 export interface WrittenChunk {
@@ -18,14 +18,14 @@ const encoders: readonly (typeof encodeChunk)[] = [encodeChunk, encodeChunk, enc
 
 /**
  * Encodes a chunk with its summary.
- * @param tried for tests.
+ * @param options `version` in which it is written; `tried` for tests.
  * @throws Error when it does not decode to the same datapoints: then nothing may be stored or deleted
  * @throws RangeError as `encodeChunk`
  */
-export function writeChunk(columns: Columns, tried = encoders): WrittenChunk {
+export function writeChunk(columns: Columns, { version = chunkVersions.newest, tried = encoders } = {}): WrittenChunk {
   let what: string | undefined;
   for (const encode of tried) {
-    const chunk = { summary: summarize(columns), bytes: encode(columns) };
+    const chunk = { summary: summarize(columns), bytes: encode(columns, version) };
     what = faultOf(chunk, columns);
     if (what === undefined) return chunk;
   }
