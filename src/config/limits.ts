@@ -900,6 +900,17 @@ export const limits = {
   serversMax: 1_000,
   /** Leases of a server that are shown. Beyond: left out. */
   nodeLeasesShown: 32,
+  /**
+   * Milliseconds for which a migration beside servers waits for a lock, because all that comes later waits behind it. Beyond: it is tried
+   * again. Below the time for which a server may be silent.
+   */
+  migrationLockMs: 500,
+  /**
+   * Milliseconds for which every living server must have run a release before tables are changed, and bytes written, so that the release before
+   * cannot go on: so long there is a way back. And between two looks whether they have.
+   */
+  upgradeSettledMs: 3_600_000,
+  upgradeLookMs: 30_000,
   /** Milliseconds over which a server tells how many datapoints it stores a second, and between two looks at how many it has stored. */
   nodeRateMs: 60_000,
   nodeRateLookMs: 5_000,

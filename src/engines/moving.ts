@@ -8,6 +8,7 @@ import { noteMoved, readMovedMark } from './embedded/database/data-folder.ts';
 import { FolderTarget } from './embedded/move/folder-target.ts';
 import { isInUse, openBeside, openSealed, type SealedEnd } from './embedded/move/open-source.ts';
 import { openEmbeddedEngine } from './embedded/open.ts';
+import { type HeldTables, holdTables } from './postgres/database/held-tables.ts';
 import { migrate } from './postgres/database/migrate.ts';
 import { PostgresDatabase } from './postgres/database/postgres-database.ts';
 import { DatabaseTarget } from './postgres/move/database-target.ts';
@@ -125,9 +126,11 @@ async function sealFolder(folder: string): Promise<SealedEnd> {
 
 async function moveToFolder({ folder, url, onStep }: Ends): Promise<MoveOutcome> {
   const database = new PostgresDatabase(url);
+  let tables: HeldTables | undefined;
   try {
     await migrate(url);
     await assertNotMoving(database);
+    tables = await holdTables(database);
     const before = await readMoved(database);
     // Cut off behind the note in the database: all is there.
     const isLeft = before?.folder === resolve(folder) && FolderTarget.isHalf(folder);
@@ -144,6 +147,7 @@ async function moveToFolder({ folder, url, onStep }: Ends): Promise<MoveOutcome>
       target.close();
     }
   } finally {
+    await tables?.close();
     await database.close();
   }
 }

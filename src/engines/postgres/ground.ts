@@ -11,6 +11,7 @@ import { Membership } from './coordination/membership.ts';
 import { PostgresCoordination } from './coordination/postgres-coordination.ts';
 import { PostgresCounts } from './coordination/postgres-counts.ts';
 import { PostgresStanding } from './coordination/standing.ts';
+import { Upgrade } from './coordination/upgrade.ts';
 import { readRefusalOf } from './database/database-error.ts';
 import { migrate } from './database/migrate.ts';
 import { PostgresDatabase } from './database/postgres-database.ts';
@@ -54,12 +55,15 @@ export async function openGround(url: string, { clock, log, ids = randomIds }: O
     const writer = new RegistryWriter({ database, writer: id, isMember: true });
     const searches = new Searches(database);
     const announcements = new Announcements({
-      ...{ database, writer, node: id, log },
+      ...{ database, writer, node: id, written: membership.formats, log },
+      onUnreadable: (error) => membership.onLost(error),
       isAlone: () => membership.isAlone,
       bury: () => membership.lookAtOthers(),
       onLogHint: () => ground.onLogHint(),
     });
     const standing = new PostgresStanding(membership);
+    const upgrade = new Upgrade({ url, database, written: membership.formats, log });
+    upgrade.start();
     const counts = new PostgresCounts({ database, writer, clock, databaseNowMs: membership.databaseNowMs });
     const registry = postgresRegistry({ database, writer, searches, onPurge: () => ground.onPurge() });
     const ground: Ground = {
@@ -70,6 +74,7 @@ export async function openGround(url: string, { clock, log, ids = randomIds }: O
       onLogHint: () => {},
       close: async () => {
         searches.close();
+        await upgrade.close();
         await announcements.close();
         await writer.close();
         await membership.close();

@@ -148,7 +148,7 @@ async function begin({ url, database, membership }: LogOptions) {
   const lastSeen = new HeadLastSeen(head);
   const writer = new LogWriter(database);
   const state = new LogState({ head, writer: () => writer.writer, beforeSealed: () => lastSeen.beforeSealed() });
-  const store = new StoreThread(url);
+  const store = new StoreThread(url, { chunkVersion: () => membership.formats.of('chunk') });
   const duty = new SealingDuty({ database, node });
   // Rows of writers before this one are complete from then on.
   await writer.start(node);
@@ -206,7 +206,10 @@ function joinParts({ database, membership, isNewest }: LogOptions, begun: Begun,
   });
   const appender: Appender = new Appender({
     ...{ state, writer, receipts, sealing },
-    others: { isAlone, before: (number, add) => following.before(number, add), hint: () => polling.hint() },
+    others: {
+      ...{ isAlone, before: (number, add) => following.before(number, add), hint: () => polling.hint() },
+      version: () => membership.formats.of('log'),
+    },
   });
   rings.onFailure = failed;
   receipts.onFailure = failed;

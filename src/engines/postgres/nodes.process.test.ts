@@ -10,6 +10,8 @@ import { Caller } from '../../domain/callers/caller.ts';
 import type { OriginalMessage } from '../../domain/datapoints/feed.ts';
 import type { FollowedPush, PushedAs } from '../../domain/ports/commit-log.ts';
 import { PostgresDatabase } from './database/postgres-database.ts';
+import { encodeBatch } from './log/log-row.ts';
+import { LogWriter } from './log/log-writer.ts';
 import { openPostgresEngine } from './open.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 
@@ -187,6 +189,32 @@ suite('several servers on one database', { skip: withoutPostgres }, () => {
     assert.equal(await two.engine.series.correct({ sensor, atMs: 0, value: 77 }, asker), 1);
     await caughtUp();
     assert.deepEqual((await one.values(sensor)).slice(0, 2), [77, 1]);
+  });
+
+  test('a row in a form that is not known ends whoever comes to it: it is not passed over, nor what is behind it', async () => {
+    const sensor = 8;
+    const own = await createDatabase();
+    const ownDatabase = new PostgresDatabase(own);
+    const server = await Server.open(own);
+    const ended: Error[] = [];
+    server.engine.observe({ onFailure: (error, { fatal }) => void (fatal && ended.push(error)) });
+    await ownDatabase.query("INSERT INTO node (id, renewed) VALUES ('later', now() + interval '1 hour')");
+    const writer = new LogWriter(ownDatabase);
+    await writer.start('later');
+    for (const [value, version] of [1, 2, 1].entries()) {
+      const { next } = writer;
+      const bytes = encodeBatch(batchOf([{ sensor, timestamp: value, value }]), next, { version });
+      await writer.append({ seq: next.seq, count: 1, bytes });
+    }
+    await until(() => ended.length > 0);
+    assert.match(String(ended[0]), /is of a newer Dundun. It has version 2, known is 1/);
+    assert.deepEqual(server.followedOf(sensor), [0]);
+    await server.engine.close();
+    await ownDatabase.query("DELETE FROM node WHERE id = 'later'");
+    await assert.rejects(Server.open(own), { code: 'conflict', message: /is of a newer Dundun/ });
+    await writer.close();
+    await ownDatabase.close();
+    await dropDatabase(own);
   });
 
   test('one that was declared dead stores nothing and ends; the other seals in its place', async () => {

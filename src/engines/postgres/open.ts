@@ -6,6 +6,7 @@ import type { Registry } from '../shared/registry/registry.ts';
 import { Announcements } from './coordination/announcements.ts';
 import { declareDead } from './coordination/death.ts';
 import { readRefusalOf } from './database/database-error.ts';
+import { type HeldTables, holdTables } from './database/held-tables.ts';
 import { migrate } from './database/migrate.ts';
 import { PostgresDatabase } from './database/postgres-database.ts';
 import { type OpenOptions, openGround } from './ground.ts';
@@ -52,9 +53,11 @@ export async function openPostgresRegistryAlone(
   url: string,
 ): Promise<{ readonly registry: Registry; readonly announcer: Announcer; close(): Promise<void> }> {
   const database = new PostgresDatabase(url);
+  let tables: HeldTables;
   try {
     await migrate(url);
     await assertNoMove(database);
+    tables = await holdTables(database);
   } catch (error) {
     await database.close();
     throw readRefusalOf(error);
@@ -63,12 +66,13 @@ export async function openPostgresRegistryAlone(
   const writer = new RegistryWriter({ database, writer: name });
   const startMs = performance.now();
   const bury = () => declareDead(database, { isNew: performance.now() - startMs < limits.nodeDeadMs });
-  const announcer = new Announcements({ database, writer, node: name, bury });
+  const announcer = new Announcements({ database, writer, node: name, written: tables.formats, bury });
   const searches = new Searches(database);
   const close = async () => {
     searches.close();
     await announcer.close();
     await writer.close();
+    await tables.close();
     await database.close();
   };
   return { registry: postgresRegistry({ database, writer, searches }), announcer, close };

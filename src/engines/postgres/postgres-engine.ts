@@ -71,7 +71,7 @@ export class PostgresEngine implements Engine {
   openMqttSessions(rules: MqttSessionRules): MqttSessions {
     const { database, membership } = this.#ground;
     const opened = openMqttSessions(rules, {
-      ...{ database, clock: this.#clock, holder: membership.id, log: this.#log },
+      ...{ database, clock: this.#clock, holder: membership.id, log: this.#log, written: membership.formats },
       caughtUp: () => this.#parts.commitLog.caughtUp(),
     });
     this.#mqtt.push(opened);

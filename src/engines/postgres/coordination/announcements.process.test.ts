@@ -19,6 +19,7 @@ class Process {
   readonly announcements: Announcements;
   readonly heard: Announcement[] = [];
   take: (announcement: Announcement) => Promise<void> = async () => {};
+  unreadable: Error | undefined;
 
   constructor(url: string, node: string) {
     this.database = new PostgresDatabase(url);
@@ -26,6 +27,9 @@ class Process {
     this.announcements = new Announcements({
       ...{ database: this.database, writer: this.writer, node },
       bury: () => declareDead(this.database, { node, isNew: false }),
+      onUnreadable: (error) => {
+        this.unreadable = error;
+      },
     });
   }
 
@@ -149,6 +153,19 @@ suite('announcements between processes on PostgreSQL', { skip: withoutPostgres }
     isOver = true;
     await ending;
     assert.deepEqual(two.heard, all);
+  });
+
+  test('one in a form that is not known is not passed over: its process is told that it must end', async () => {
+    const [before] = await one.database.query<{ followed: number }>("SELECT followed FROM node WHERE id = 'two'");
+    const add = (body: string, format: number) =>
+      one.database.query("INSERT INTO announcement (node, body, format) VALUES ('one', $1, $2)", [body, format]);
+    await add(JSON.stringify(changed('later')), 2);
+    const unknown = one.announcements.announce(changed('behind'));
+    await assert.rejects(unknown, { code: 'storage' });
+    assert.match(String(two.unreadable), /a change of version 2, which this release does not know/);
+    assert.deepEqual(two.heard, []);
+    assert.deepEqual(await one.database.query("SELECT followed FROM node WHERE id = 'two'"), [before]);
+    await one.database.query('DELETE FROM announcement');
   });
 
   test('nobody waits for a process that is dead, and one that lives and does not answer is told of', async () => {

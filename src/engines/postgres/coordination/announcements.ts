@@ -7,6 +7,7 @@ import { isTransient, Refusal, type RefusalCode } from '../../../base/refusal.ts
 import { limits } from '../../../config/limits.ts';
 import type { Announcement, AnnouncementHandlers } from '../../../domain/ports/announcement.ts';
 import { stoppingRefusal } from '../../shared/write-failure.ts';
+import { formats, WrittenFormats } from '../database/formats.ts';
 import type { OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
 import type { RegistryWriter } from '../registry/registry-writer.ts';
 import { announcementOf, textOf } from './announcement-text.ts';
@@ -14,6 +15,7 @@ import { announcementOf, textOf } from './announcement-text.ts';
 interface AnnouncementRow {
   readonly seq: number;
   readonly body: string;
+  readonly format: number;
 }
 
 interface AnnouncementsParts {
@@ -21,6 +23,10 @@ interface AnnouncementsParts {
   readonly writer: Pick<RegistryWriter, 'run'>;
   /** The row of this process in `node`; a command has none. */
   readonly node: string;
+  /** In which form it announces; the oldest where it is not said. */
+  readonly written?: WrittenFormats;
+  /** Called where one is in a form that this process does not read: it stays before it. */
+  readonly onUnreadable?: (error: Error) => void;
   /** Whether no other server can be on the database. */
   readonly isAlone?: () => boolean;
   /** Declares servers dead that give no sign of life: nobody waits for them. */
@@ -50,10 +56,10 @@ export class Announcements {
    * @throws Refusal of the process that refused it; `storage` where it is not known in time that all have applied it.
    */
   async announce(announcement: Announcement): Promise<void> {
-    const { database, writer, node, isAlone } = this.#parts;
+    const { database, writer, node, isAlone, written = new WrittenFormats() } = this.#parts;
     if (isAlone?.() === true) return;
     const { rows } = await writer.run((connection) =>
-      connection.query<{ seq: number }>(addSql, [node, textOf(announcement)]),
+      connection.query<{ seq: number }>(addSql, [node, textOf(announcement), written.of('announcement')]),
     );
     const seq = rows[0]?.seq;
     if (seq === undefined) return;
@@ -166,11 +172,22 @@ export class Announcements {
     }
   }
 
+  /** A later release has written it. Without it what this process has in memory would not hold. */
+  #unreadable(what: string): Error {
+    const error = new Error(`Another server has announced a change ${what}, which this release does not know.`);
+    this.#parts.onUnreadable?.(error);
+    return error;
+  }
+
   /** @throws whatever is no refusal: then it is not applied. */
-  async #apply({ seq, body }: AnnouncementRow): Promise<void> {
+  async #apply({ seq, body, format }: AnnouncementRow): Promise<void> {
+    const { oldest, newest } = formats.announcement;
+    if (format < oldest || format > newest) throw this.#unreadable(`of version ${format}`);
     const announcement = announcementOf(body);
+    const handler = this.#handlers?.[announcement.kind] as AnyHandler | undefined;
+    if (handler === undefined) throw this.#unreadable(`of the kind ${announcement.kind}`);
     try {
-      await (this.#handlers?.[announcement.kind] as AnyHandler | undefined)?.(announcement);
+      await handler(announcement);
     } catch (error) {
       if (!(error instanceof Refusal) || isTransient(error)) throw error;
       const { code, message } = error;
@@ -186,14 +203,14 @@ export const logChannel = 'dundun_log';
 const announcePollMsMin = 1;
 
 /** Where there is somebody to hear it: who joins later reads what is stored already. */
-const addSql = `INSERT INTO announcement (node, body) SELECT CAST($1 AS text), CAST($2 AS text)
+const addSql = `INSERT INTO announcement (node, body, format) SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS integer)
   WHERE EXISTS (SELECT 1 FROM node WHERE id <> $1) RETURNING seq`;
 const followedSql = `SELECT (SELECT count(*) FROM node WHERE id <> $2 AND followed < $1) AS missing,
   (SELECT refusal FROM announcement WHERE seq = $1) AS refusal`;
 /** Who has not applied it still will. */
 const removeSql = `DELETE FROM announcement WHERE seq = $1
   AND NOT EXISTS (SELECT 1 FROM node WHERE id <> announcement.node AND followed < $1)`;
-const nextSql = `SELECT seq, body FROM announcement WHERE node <> $1
+const nextSql = `SELECT seq, body, format FROM announcement WHERE node <> $1
   AND seq > (SELECT followed FROM node WHERE id = $1) ORDER BY seq LIMIT $2`;
 const followSql = 'UPDATE node SET followed = $2 WHERE id = $1';
 const refuseSql = 'UPDATE announcement SET refusal = $2 WHERE seq = $1';

@@ -7,7 +7,10 @@ import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { NodeFigures } from '../../../domain/ports/nodes.ts';
 import { locks } from '../database/advisory-locks.ts';
+import { formats, type StoredFormat, WrittenFormats } from '../database/formats.ts';
+import { lastMigration } from '../database/migrate.ts';
 import type { OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
+import { assertReadable } from '../database/readable.ts';
 import { declaredDead } from '../registry/registry-writer.ts';
 import { declareDead, isConnected, sureMs } from './death.ts';
 
@@ -20,6 +23,7 @@ interface Followed {
 interface Joined {
   readonly number: number;
   readonly now: number;
+  readonly stored: readonly StoredFormat[];
 }
 
 interface MembershipParts {
@@ -50,6 +54,8 @@ export class Membership {
   #burying: Promise<void> | undefined;
   /** The clock of the database less the monotonic clock of this process, in milliseconds, at the start. */
   readonly databaseNowMs: number;
+  /** The forms in which this process writes. */
+  readonly formats: WrittenFormats;
   /** Called when this process must end. */
   onLost: (error: Error) => void = () => {};
   /** How far this process has read the log; undefined before it has. */
@@ -67,12 +73,14 @@ export class Membership {
     this.#renewedOver = parts.connection;
     this.#number = parts.number;
     this.databaseNowMs = parts.now;
+    this.formats = new WrittenFormats(parts.stored);
     this.#watch();
   }
 
   /**
    * Joins the servers of the database. All others know of it when this resolves, or are dead.
-   * @throws Refusal `conflict` where a server of another release uses the database, `storage`.
+   * @throws Refusal `conflict` where a server of a release that knows no others uses the database, or a newer one has written what this
+   * one does not read; `storage`.
    */
   static async join(database: PostgresDatabase, id: string, log?: Log): Promise<Membership> {
     const connection = await database.connect('node');
@@ -82,9 +90,9 @@ export class Membership {
           'conflict',
           'A server of another release uses the database, or brings it up to date. Stop it first.',
         );
-      const { number, now } = await addNode(connection, id);
+      const joined = await addNode(connection, id);
       await connection.query(signsAreHints);
-      const membership = new Membership({ id, database, log, connection, number, now });
+      const membership = new Membership({ id, database, log, connection, ...joined });
       await membership.#meet();
       return membership;
     } catch (error) {
@@ -241,22 +249,26 @@ export class Membership {
   }
 }
 
-/** What was announced is stored, and is read by whoever comes now; who is alone forgets what others have left. */
+/**
+ * What was announced is stored, and is read by whoever comes now; who is alone forgets what others have left. Behind the lock others do
+ * nothing that this release does not know (upgrade.ts).
+ */
 async function addNode(connection: OwnConnection, id: string): Promise<Joined> {
   await connection.query(`BEGIN; SELECT pg_advisory_xact_lock(${locks.joining})`);
-  const { rows } = await connection.query<Joined>(joinSql, [id]);
+  const stored = await assertReadable(async <Row>(sql: string) => (await connection.query<Row>(sql)).rows);
+  const { rows } = await connection.query<Joined>(joinSql, [id, lastMigration(), JSON.stringify(formats)]);
   await connection.query(forgetWriters, [id]);
   await connection.query('INSERT INTO registry_writer (writer, seq) VALUES ($1, 0)', [id]);
   await connection.query(forgetAnnouncements, [id]);
   await connection.query('COMMIT');
-  return rows[0] as Joined;
+  return { ...(rows[0] as Joined), stored };
 }
 
 /** Not waited for on the disk: after a crash of the database nobody is declared dead for as long as they count. */
 const signsAreHints = 'SET synchronous_commit = off';
 
-const joinSql = `INSERT INTO node (id, followed)
-  SELECT $1, CASE WHEN is_called THEN last_value ELSE 0 END FROM announcement_seq_seq
+const joinSql = `INSERT INTO node (id, knows, reads, followed)
+  SELECT $1, $2, $3, CASE WHEN is_called THEN last_value ELSE 0 END FROM announcement_seq_seq
   RETURNING number, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now`;
 const isAlone = 'NOT EXISTS (SELECT 1 FROM node WHERE id <> $1)';
 const forgetWriters = `DELETE FROM registry_writer WHERE ${isAlone}`;

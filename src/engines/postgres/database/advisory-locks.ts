@@ -11,8 +11,12 @@ export const locks = {
   servers: `${ours}, 1`,
   /** Of a transaction: it changes the registry. */
   registryWrites: `${ours}, 2`,
-  /** Of a transaction: a server joins. */
+  /** Of a transaction: a server joins; or what those do that are there is changed, so that none joins meanwhile (upgrade.ts). */
   joining: `${ours}, 3`,
+  /** Of a session: it runs migrations. */
+  migrating: `${ours}, 4`,
+  /** Of a session: a command uses the tables as its release knows them. Commands share it; who changes that has it alone. */
+  commands: `${ours}, 5`,
   /** Of a session, the second number is that of the server: it is connected. */
   nodeNumbers: `${ours + 1}`,
 } as const;

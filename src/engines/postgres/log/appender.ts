@@ -53,6 +53,8 @@ interface Others {
   readonly before: <T>(number: number, add: () => T) => Promise<T>;
   /** Hints at new rows. */
   readonly hint: () => void;
+  /** The version in which all of them read rows. */
+  readonly version: () => number;
 }
 
 export class Appender {
@@ -254,7 +256,7 @@ export class Appender {
       throw refusalOf({ kind: 'unsealed', message: failure.message });
     const place = this.#writer.next;
     const forOthers = this.#others.isAlone() ? {} : { pushes: pushesOf(taken), relays: relaysOf(taken) };
-    const bytes = encodeBatch(batch, place, forOthers);
+    const bytes = encodeBatch(batch, place, { ...forOthers, version: this.#others.version() });
     const beside = this.#receipts.beside(batch.receipts);
     const { number, position } = await this.#writer.append({ seq: place.seq, count, bytes, beside });
     this.#others.hint();
@@ -303,7 +305,7 @@ export class Appender {
 
   async #commitEdit({ entry, beside, edit }: AppendedEdit): Promise<void> {
     const place = this.#writer.next;
-    const bytes = encodeEdit(entry, place);
+    const bytes = encodeEdit(entry, place, { version: this.#others.version() });
     const { number, position } = await this.#writer.append({ seq: place.seq, count: 0, bytes, beside: beside(place) });
     this.#others.hint();
     await this.#others.before(number, () => {

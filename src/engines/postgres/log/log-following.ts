@@ -4,10 +4,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../../config/limits.ts';
 import type { ClientMessage, FollowedPush } from '../../../domain/ports/commit-log.ts';
-import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { CorruptChunk, UnknownVersion } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { stoppingRefusal } from '../../shared/write-failure.ts';
-import { contentOf, type Query } from './log-reader.ts';
-import type { NumberedPlace } from './log-row.ts';
+import { contentOf, type Query, UnreadableRow } from './log-reader.ts';
+import type { LogRowContent, NumberedPlace } from './log-row.ts';
 import type { LogState, StoredPass } from './log-state.ts';
 import { followedPushes } from './push-section.ts';
 import { decodeRelays } from './relay-section.ts';
@@ -22,6 +22,14 @@ interface Row extends NumberedPlace {
 interface Followed {
   readonly pushes: readonly FollowedPush[];
   readonly messages: readonly ClientMessage[];
+}
+
+interface DecodedRow extends Followed {
+  readonly row: Row;
+  /** undefined where the row is damaged. */
+  readonly content?: LogRowContent;
+  /** A sentence, where something is wrong with the row. */
+  readonly damage?: string;
 }
 
 interface Progress {
@@ -53,7 +61,7 @@ interface FollowingParts {
   /** Called when rows were added, or others have sealed. */
   readonly onChanged: () => void;
   readonly onDamaged: (what: string) => void;
-  /** Called when rows are gone that this process has not read. */
+  /** Called when rows are gone that this process has not read, or it cannot read one, because a later release has written it. */
   readonly onGap: (error: Error) => void;
 }
 
@@ -200,41 +208,35 @@ export class LogFollowing {
       if (some.length > 0) steps.push(() => deliver(some));
       pushes = [];
     };
-    for (const row of rows) {
-      bytes += row.bytes.length;
-      const followed = this.#put(row);
-      pushes.push(...followed.pushes);
-      if (followed.messages.length === 0) continue;
+    const { decoded, unreadable } = decodeAll(rows);
+    for (const one of decoded) {
+      bytes += one.row.bytes.length;
+      this.#put(one);
+      pushes.push(...one.pushes);
+      if (one.messages.length === 0) continue;
       flush();
-      steps.push(() => relay(followed.messages));
+      steps.push(() => relay(one.messages));
     }
     flush();
     state.sealedAhead();
     this.#wanted = Math.max(1, Math.min(rowsAtOnce, Math.floor((bytesAtOnce * rows.length) / Math.max(bytes, 1))));
     for (const step of steps) await this.#handOn(step);
+    if (unreadable === undefined) return;
+    this.#parts.onGap(unreadable);
+    throw unreadable;
   }
 
-  #put(row: Row): Followed {
+  #put({ row, content, damage }: DecodedRow): void {
     const { state, onDamaged, publish } = this.#parts;
-    const content = contentOf(row, row);
     const firstSeq = state.add(row, row.count, row.position);
     if (row.count === 0) state.noteWithout(row.bytes.length);
-    let damage = typeof content === 'string' ? content : undefined;
-    if (typeof content !== 'string') {
+    if (content !== undefined) {
       if (content.rows.length > 0) state.addDatapoints(content, firstSeq);
       state.applyEntry(content, firstSeq);
-      try {
-        const pushes = followedPushes(content, firstSeq);
-        const messages = content.relays === undefined ? [] : decodeRelays(content.relays);
-        if (content.fingerprints !== undefined) publish(content.fingerprints);
-        return { pushes, messages };
-      } catch (error) {
-        if (!(error instanceof CorruptChunk)) throw error;
-        damage = error.message;
-      }
+      if (damage === undefined && content.fingerprints !== undefined) publish(content.fingerprints);
     }
+    if (damage === undefined) return;
     onDamaged(`Row ${row.seq} of writer ${row.writer} of the log is damaged. ${damage} Its datapoints cannot be read.`);
-    return { pushes: [], messages: [] };
   }
 
   /**
@@ -251,6 +253,38 @@ export class LogFollowing {
         await delay(limits.postgresRetryMsMin, undefined, { ref: false });
       }
     }
+  }
+}
+
+/** Rows up to one that this release does not read: that one, and those behind it, must not be passed over. */
+function decodeAll(rows: readonly Row[]): {
+  readonly decoded: readonly DecodedRow[];
+  readonly unreadable?: UnreadableRow;
+} {
+  const decoded: DecodedRow[] = [];
+  for (const row of rows) {
+    try {
+      decoded.push(decode(row));
+    } catch (error) {
+      if (!(error instanceof UnreadableRow)) throw error;
+      return { decoded, unreadable: error };
+    }
+  }
+  return { decoded };
+}
+
+/** @throws UnreadableRow */
+function decode(row: Row): DecodedRow {
+  const nothing = { row, pushes: [], messages: [] };
+  const content = contentOf(row, row);
+  if (typeof content === 'string') return { ...nothing, damage: content };
+  try {
+    const messages = content.relays === undefined ? [] : decodeRelays(content.relays);
+    return { row, content, pushes: followedPushes(content, row.position), messages };
+  } catch (error) {
+    if (error instanceof UnknownVersion) throw new UnreadableRow(row, error);
+    if (!(error instanceof CorruptChunk)) throw error;
+    return { ...nothing, content, damage: error.message };
   }
 }
 

@@ -1,6 +1,7 @@
 // Reads rows of the log by the index, in its order, and decodes them.
+import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
-import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { CorruptChunk, UnknownVersion } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { rowFields } from './log-index.ts';
 import { decodeRow, type LogRowContent, type RowPlace } from './log-row.ts';
 
@@ -37,7 +38,7 @@ const rowsSql = 'SELECT number, count, bytes FROM log WHERE number BETWEEN $1 AN
 
 /**
  * The rows of a part of the index (`rowFields` numbers each), in steps.
- * @throws MissingRow
+ * @throws MissingRow, UnreadableRow
  */
 export async function* readRows(query: Query, index: Float64Array): AsyncGenerator<readonly ReadRow[]> {
   const count = index.length / rowFields;
@@ -63,11 +64,19 @@ export async function* readRows(query: Query, index: Float64Array): AsyncGenerat
   }
 }
 
-/** The sentence says what is wrong with a damaged row. */
+/** A later release has written a row in a form that this one does not read. It must not be passed over. */
+export class UnreadableRow extends Refusal {
+  constructor({ writer, seq }: RowPlace, { message }: Error) {
+    super('conflict', `Row ${seq} of writer ${writer} of the log is of a newer Dundun. ${message} Use that release.`);
+  }
+}
+
+/** The sentence says what is wrong with a damaged row. @throws UnreadableRow */
 export function contentOf({ bytes, count }: Pick<Row, 'bytes' | 'count'>, place: RowPlace): LogRowContent | string {
   try {
     return decodeRow(bytes, place, count);
   } catch (error) {
+    if (error instanceof UnknownVersion) throw new UnreadableRow(place, error);
     if (error instanceof CorruptChunk || error instanceof RangeError) return error.message;
     throw error;
   }

@@ -1,9 +1,11 @@
 // The bytes of a row give back what went in, and no changed byte is taken for something else.
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { crc32 } from 'node:zlib';
 import { batchOf, nowMs } from '../../../../test/support/points.ts';
 import { BatchBuilder } from '../../../domain/datapoints/datapoint-batch.ts';
 import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { formats } from '../database/formats.ts';
 import { decodeRow, encodeBatch, encodeEdit, joinBatches, skipsRules } from './log-row.ts';
 
 const place = { writer: 3, seq: 17 };
@@ -49,6 +51,21 @@ suite('a row of the log', () => {
     assert.throws(() => decodeRow(bytes, { ...place, seq: 18 }, 3), CorruptChunk);
     assert.throws(() => decodeRow(bytes, { ...place, writer: 4 }, 3), CorruptChunk);
     assert.throws(() => decodeRow(bytes, place, 2), CorruptChunk);
+  });
+
+  test('of another version, or with a section that is not known, is refused as that, not as damaged', () => {
+    const batch = batchOf([{ sensor: 1, value: 2 }]);
+    const later = encodeBatch(batch, place, { version: formats.log.newest + 1 });
+    assert.throws(() => decodeRow(later, place, 1), {
+      name: 'UnknownVersion',
+      message: 'It has version 2, known is 1.',
+    });
+    const plain = encodeBatch(batch, place);
+    const body = Buffer.concat([plain.subarray(0, -4), Buffer.from([200, 1, 0, 0, 0, 7])]);
+    const sum = crc32(body, crc32(new Uint8Array(Float64Array.of(place.writer, place.seq, 1).buffer)));
+    const end = Buffer.alloc(4);
+    end.writeUInt32LE(sum);
+    assert.throws(() => decodeRow(Buffer.concat([body, end]), place, 1), { name: 'UnknownVersion' });
   });
 
   test('of several batches has each where it was', () => {

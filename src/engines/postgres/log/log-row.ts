@@ -1,5 +1,5 @@
 // The bytes of one row of the log: what one commit holds, as sections of kinds, with a checksum over all of it. Pure.
-// Byte 0 is the version; each section has a byte for its kind and four for its length; the last four bytes are the
+// Byte 0 is the version (formats.ts); each section has a byte for its kind and four for its length; the last four bytes are the
 // checksum, which includes writer, seq and count.
 import { crc32 } from 'node:zlib';
 import { limits } from '../../../config/limits.ts';
@@ -11,12 +11,12 @@ import {
   rowNumbers,
 } from '../../../domain/datapoints/datapoint-batch.ts';
 import type { SeriesRemoval } from '../../../domain/ports/series.ts';
-import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { CorruptChunk, UnknownVersion } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { toBytes } from '../../shared/log/fingerprint-records.ts';
 import { countTexts, parseTexts, toNumbers } from '../../shared/log/log-piece.ts';
 import { packBatch, unpackBatch } from '../../shared/log/packed-batch.ts';
+import { formats } from '../database/formats.ts';
 
-const version = 1;
 const kinds = {
   packed: 1,
   plain: 2,
@@ -28,6 +28,7 @@ const kinds = {
   pushes: 8,
   relays: 9,
 } as const;
+const known: ReadonlySet<number> = new Set(Object.values(kinds));
 const headBytes = 5;
 const checksumBytes = 4;
 
@@ -73,8 +74,17 @@ export interface ForOthers {
   readonly relays?: Buffer | undefined;
 }
 
+interface Written {
+  /** In which a row is written; the oldest, which everybody reads, where it is not said. */
+  readonly version?: number;
+}
+
 /** The bytes of a row for a batch. */
-export function encodeBatch(batch: DatapointBatch, place: RowPlace, { pushes, relays }: ForOthers = {}): Buffer {
+export function encodeBatch(
+  batch: DatapointBatch,
+  place: RowPlace,
+  { pushes, relays, version }: ForOthers & Written = {},
+): Buffer {
   const sections: Section[] = [];
   const { rows, texts } = batch;
   const count = countRows(batch);
@@ -88,17 +98,18 @@ export function encodeBatch(batch: DatapointBatch, place: RowPlace, { pushes, re
     sections.push([kinds.rulesSkipped, Buffer.from(Float64Array.from(batch.rulesSkipped).buffer)]);
   if (pushes !== undefined) sections.push([kinds.pushes, pushes]);
   if (relays !== undefined) sections.push([kinds.relays, relays]);
-  return join(sections, place, count);
+  return join(sections, { place, count, version });
 }
 
 /** The bytes of a row that changes datapoints of rows before it. */
 export function encodeEdit(
   edit: { readonly removal: RemovalEntry } | { readonly correction: CorrectionEntry },
   place: RowPlace,
+  { version }: Written = {},
 ): Buffer {
   const section: Section =
     'removal' in edit ? [kinds.removal, toJson(edit.removal)] : [kinds.correction, toJson(edit.correction)];
-  return join([section], place, 0);
+  return join([section], { place, count: 0, version });
 }
 
 type Section = readonly [kind: number, bytes: Uint8Array];
@@ -115,7 +126,14 @@ function fromJson<Entry>(bytes: Uint8Array): Entry {
   return { ...rest, ...(value !== undefined && { value }) } as Entry;
 }
 
-function join(sections: readonly Section[], place: RowPlace, count: number): Buffer {
+function join(
+  sections: readonly Section[],
+  {
+    place,
+    count,
+    version = formats.log.oldest,
+  }: { readonly place: RowPlace; readonly count: number; readonly version: number | undefined },
+): Buffer {
   const size = sections.reduce((sum, [, bytes]) => sum + headBytes + bytes.length, 1 + checksumBytes);
   const all = Buffer.allocUnsafe(size);
   let at = all.writeUInt8(version, 0);
@@ -134,16 +152,20 @@ function checksumOf(body: Uint8Array, { writer, seq }: RowPlace, count: number):
   return crc32(body, crc32(new Uint8Array(Float64Array.of(writer, seq, count).buffer)));
 }
 
-/** @throws CorruptChunk */
+/** @throws CorruptChunk, UnknownVersion */
 export function decodeRow(bytes: Buffer, place: RowPlace, count: number): LogRowContent {
   const end = bytes.length - checksumBytes;
   if (end < 1) throw new CorruptChunk(`It has ${bytes.length} bytes.`);
   if (bytes.readUInt32LE(end) !== checksumOf(bytes.subarray(0, end), place, count))
     throw new CorruptChunk('The checksum is wrong.');
-  if (bytes[0] !== version) throw new CorruptChunk(`It has version ${bytes[0]}, known is ${version}.`);
+  const version = bytes.readUInt8(0);
+  const { oldest, newest } = formats.log;
+  if (version < oldest || version > newest) throw new UnknownVersion(`It has version ${version}, known is ${newest}.`);
   const sections = new Map<number, Buffer>();
   for (let at = 1; at < end; ) {
     const length = bytes.readUInt32LE(at + 1);
+    // Never passed over: what is in it would be lost here.
+    if (!known.has(bytes[at] as number)) throw new UnknownVersion(`It has a section of kind ${bytes[at]}.`);
     sections.set(bytes[at] as number, bytes.subarray(at + headBytes, at + headBytes + length));
     at += headBytes + length;
   }

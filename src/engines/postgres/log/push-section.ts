@@ -5,11 +5,12 @@ import type { OriginalMessage } from '../../../domain/datapoints/feed.ts';
 import type { Reading } from '../../../domain/datapoints/ingest/reading.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { FollowedPush, PushedAs } from '../../../domain/ports/commit-log.ts';
-import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { CorruptChunk, UnknownVersion } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { type LogRowContent, skipsRules } from './log-row.ts';
 import { SectionReader, SectionWriter } from './section-bytes.ts';
 
 const flags = { many: 1, original: 2, retain: 4, user: 8, properties: 16, expires: 32, publisher: 64 } as const;
+const all = Object.values(flags).reduce((sum: number, flag) => sum + flag, 0);
 
 export function encodePushes(pushes: readonly PushedAs[]): Buffer {
   const out = new SectionWriter();
@@ -59,6 +60,7 @@ function decodePushes(section: Buffer): SaidPush[] {
   while (!from.isAtEnd) {
     const count = from.number();
     const set = from.number();
+    if (set > all) throw new UnknownVersion('It has a message in an unknown form.');
     const of = count === 0 ? { sensor: from.number() as SensorKey, receivedMs: from.float() } : {};
     const original = (set & flags.original) === 0 ? {} : { original: originalOf(from, set) };
     pushes.push({ count, many: (set & flags.many) !== 0, ...of, ...original });
@@ -82,7 +84,7 @@ function originalOf(from: SectionReader, set: number): OriginalMessage {
 
 /**
  * The pushes of a row. Where it does not say them, datapoints of one sensor that came at one time are taken for one push.
- * @throws CorruptChunk
+ * @throws CorruptChunk, UnknownVersion
  */
 export function followedPushes(
   content: Pick<LogRowContent, 'rows' | 'texts' | 'rulesSkipped' | 'pushes'>,

@@ -1,10 +1,11 @@
 // The section of a row that has messages between clients, for the subscribers of other servers. Written only where there are
 // others. Pure.
 import type { ClientMessage } from '../../../domain/ports/commit-log.ts';
-import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { CorruptChunk, UnknownVersion } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { SectionReader, SectionWriter } from './section-bytes.ts';
 
 const flags = { retain: 1, gateway: 2, properties: 4, expires: 8, publisher: 16 } as const;
+const all = Object.values(flags).reduce((sum: number, flag) => sum + flag, 0);
 
 export function encodeRelays(messages: readonly ClientMessage[]): Buffer {
   const out = new SectionWriter();
@@ -28,12 +29,13 @@ export function encodeRelays(messages: readonly ClientMessage[]): Buffer {
   return out.end();
 }
 
-/** @throws CorruptChunk */
+/** @throws CorruptChunk, UnknownVersion */
 export function decodeRelays(section: Buffer): ClientMessage[] {
   const from = new SectionReader(section);
   const messages: ClientMessage[] = [];
   while (!from.isAtEnd) {
     const set = from.number();
+    if (set > all) throw new UnknownVersion('It has a message in an unknown form.');
     const has = (flag: number) => (set & flag) !== 0;
     const qos = from.number();
     if (qos !== 0 && qos !== 1 && qos !== 2) throw new CorruptChunk(`It has a message of QoS ${qos}.`);

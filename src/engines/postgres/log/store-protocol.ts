@@ -53,6 +53,8 @@ export interface StoreWork {
 type RequestOf<Kind extends keyof StoreWork> = {
   readonly id: number;
   readonly kind: Kind;
+  /** In which chunks are to be written. */
+  readonly chunkVersion: number;
   readonly order: StoreWork[Kind]['order'];
 };
 

@@ -14,6 +14,7 @@ import type {
   SensorDigest,
 } from '../../shared/move/moved-data.ts';
 import { movedTables } from '../../shared/move/moved-data.ts';
+import { formatKinds, formats } from '../database/formats.ts';
 import type { Connection, PostgresDatabase } from '../database/postgres-database.ts';
 import { toColumns } from '../database/value-column.ts';
 import type { Query } from '../log/log-reader.ts';
@@ -69,6 +70,9 @@ export class DatabaseTarget implements MoveTarget {
       throw new Refusal('conflict', 'The database has data already, or a server is on it. Take an empty one.');
     }
     await this.#database.query('INSERT INTO moving VALUES (1, $1)', [source]);
+    // No server is there: what is moved is of this release.
+    for (const kind of formatKinds)
+      await this.#database.query('UPDATE stored_format SET newest = $2 WHERE kind = $1', [kind, formats[kind].newest]);
     await this.#database.query('CREATE INDEX IF NOT EXISTS moving_chunk ON chunk (id)');
   }
 
@@ -240,7 +244,14 @@ async function putLogEnd(connection: Connection, source: MoveSource): Promise<vo
     const place = { writer, seq: n + 1 };
     const { rows: datapoints, texts, rulesSkipped, firstSeq } = piece;
     const batch = { rows: datapoints, texts, rulesSkipped, publishes: new Uint32Array(0), receipts: [] };
-    const values = [writer, place.seq, n + 1, firstSeq, countOf(piece), encodeBatch(batch, place)];
+    const values = [
+      writer,
+      place.seq,
+      n + 1,
+      firstSeq,
+      countOf(piece),
+      encodeBatch(batch, place, { version: formats.log.newest }),
+    ];
     await connection.query(
       'INSERT INTO log_0 (writer, seq, number, position, count, bytes) VALUES ($1, $2, $3, $4, $5, $6)',
       values,

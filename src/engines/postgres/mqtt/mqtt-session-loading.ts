@@ -1,5 +1,6 @@
 // Loads the stored sessions of a node at start, in pages by their keys, so that nothing else is held in memory meanwhile. Called
 // by mqtt-tables.ts alone.
+import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import {
   type LoadedSessions,
@@ -9,6 +10,7 @@ import {
 } from '../../shared/mqtt/mqtt-tables.ts';
 import { messageCostSql } from '../../shared/mqtt/mqtt-usage.ts';
 import { StoredSession } from '../../shared/mqtt/sessions/mqtt-session.ts';
+import { formats } from '../database/formats.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
 
 type Database = Pick<PostgresDatabase, 'query'>;
@@ -20,11 +22,12 @@ const keysOfNode = 2 ** 32;
 export async function loadSessions(database: Database, node: number, parts: LoadingParts): Promise<LoadedSessions> {
   const byKey = new Map<number, StoredSession>();
   const sessions = pages<SessionRow>(database, {
-    sql: `SELECT key AS first, 0 AS second, client_id, "user", away, expiry FROM mqtt_session
+    sql: `SELECT key AS first, 0 AS second, client_id, "user", away, expiry, format FROM mqtt_session
       WHERE node = $2 AND key > $3 ORDER BY key LIMIT $1`,
     node,
   });
-  for await (const { first: key, client_id, user, away, expiry } of sessions) {
+  for await (const { first: key, client_id, user, away, expiry, format } of sessions) {
+    assertSessionFormat(client_id, format);
     const known = {
       ...{ user: user ?? undefined, awayMs: away ?? undefined, expiryS: expiry ?? undefined },
       stored: true,
@@ -122,6 +125,16 @@ async function loadIncoming(
   }
 }
 
+/** @throws Refusal `conflict` where a later release has stored the session in a form that this one does not read. */
+export function assertSessionFormat(clientId: string, format: number): void {
+  const { oldest, newest } = formats.session;
+  if (format >= oldest && format <= newest) return;
+  throw new Refusal(
+    'conflict',
+    `The MQTT session of ${clientId} is of a newer Dundun (version ${format}). Use that release.`,
+  );
+}
+
 /** Of the keys that this node gives, whoever has the sessions now. */
 async function lastKeyOf(database: Database, node: number): Promise<number> {
   const [row] = await database.query<{ key: number }>(
@@ -159,6 +172,7 @@ interface SessionRow extends Keyed {
   readonly user: number | null;
   readonly away: number | null;
   readonly expiry: number | null;
+  readonly format: number;
 }
 
 interface SubscriptionRow extends Keyed {

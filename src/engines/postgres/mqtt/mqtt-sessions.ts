@@ -4,6 +4,7 @@ import type { Clock } from '../../../base/time/clock.ts';
 import { trusted } from '../../../base/time/clock-watch.ts';
 import type { MqttSessionRules, MqttSessions } from '../../../domain/ports/mqtt-sessions.ts';
 import { MqttPersistence } from '../../shared/mqtt/mqtt-persistence.ts';
+import type { WrittenFormats } from '../database/formats.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
 import { PostgresMqttQuotaReads } from './mqtt-quota-reads.ts';
 import { PostgresMqttTables } from './mqtt-tables.ts';
@@ -22,6 +23,7 @@ export function openMqttSessions(
     log,
     holder,
     caughtUp,
+    written,
   }: {
     readonly database: PostgresDatabase;
     readonly clock: Clock;
@@ -30,11 +32,13 @@ export function openMqttSessions(
     readonly holder: string;
     /** Resolves when this server has what others had appended at the call. */
     readonly caughtUp: () => Promise<void>;
+    /** The forms in which this server writes. */
+    readonly written: WrittenFormats;
   },
 ): OpenedMqttSessions {
   const quotaReads = new PostgresMqttQuotaReads(database, clock);
   onQuotaChange((user) => quotaReads.forget(user));
-  const tables = new PostgresMqttTables({ database, log, holder, caughtUp });
+  const tables = new PostgresMqttTables({ database, log, holder, caughtUp, written });
   const quotas = {
     guest,
     quotaOf: quotaReads.of.bind(quotaReads),

@@ -4,13 +4,13 @@ import { packetArrays } from './parameter-arrays.ts';
 
 export const allAway = 'UPDATE mqtt_session SET away = $2 WHERE node = $1 AND away IS NULL';
 
-export const putSessions = `INSERT INTO mqtt_session (key, node, client_id, "user", away, expiry)
-  SELECT x.key, $1::bigint, x.client_id, x."user", x.away, x.expiry
+export const putSessions = `INSERT INTO mqtt_session (key, node, client_id, "user", away, expiry, format)
+  SELECT x.key, $1::bigint, x.client_id, x."user", x.away, x.expiry, $7::integer
   FROM unnest($2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
     AS x (key, client_id, "user", away, expiry)
   ON CONFLICT (key) DO UPDATE SET
     node = excluded.node, client_id = excluded.client_id, "user" = excluded."user", away = excluded.away,
-    expiry = excluded.expiry`;
+    expiry = excluded.expiry, format = excluded.format`;
 
 export const putAway = `UPDATE mqtt_session SET away = x.away FROM unnest($1::bigint[], $2::bigint[]) AS x (key, away)
   WHERE mqtt_session.key = x.key`;

@@ -10,6 +10,7 @@ import type {
   SessionChange,
   WillChange,
 } from '../../shared/mqtt/mqtt-tables.ts';
+import { formats } from '../database/formats.ts';
 import { LastChanges } from './last-changes.ts';
 import {
   allAway,
@@ -51,14 +52,18 @@ export interface PlannedUnit {
   readonly counts: readonly number[];
 }
 
-/** @param node the node that the sessions belong to. */
-export function planUnit(changes: readonly MqttChange[], node: number): PlannedUnit {
+/** @param node the node that the sessions belong to. @param format in which every server reads what is put of a session. */
+export function planUnit(
+  changes: readonly MqttChange[],
+  node: number,
+  format: number = formats.session.oldest,
+): PlannedUnit {
   const counts = new Array<number>(changes.length).fill(0);
   const statements: UnitStatement[] = [];
-  let part = new UnitPart(node, counts);
+  let part = new UnitPart({ node, format }, counts);
   const end = () => {
     statements.push(...part.statements());
-    part = new UnitPart(node, counts);
+    part = new UnitPart({ node, format }, counts);
   };
   for (const [i, change] of changes.entries()) {
     const alone = aloneOf(change, node);
@@ -102,6 +107,7 @@ const queueRow = ({ session, message }: { readonly session: number; readonly mes
 
 class UnitPart {
   readonly #node: number;
+  readonly #format: number;
   readonly #counts: number[];
   readonly #sessions = new LastChanges<SessionChange>();
   readonly #away = new LastChanges<Kind<'away'>>();
@@ -118,8 +124,9 @@ class UnitPart {
   readonly #ended = new LastChanges<Kind<'session-ended'>>();
   readonly #endedClients = new Set<string>();
 
-  constructor(node: number, counts: number[]) {
+  constructor({ node, format }: { readonly node: number; readonly format: number }, counts: number[]) {
     this.#node = node;
+    this.#format = format;
     this.#counts = counts;
   }
 
@@ -204,7 +211,7 @@ class UnitPart {
         numbers(sessions.map(({ awayMs }) => awayMs)),
         numbers(sessions.map(({ expiryS }) => expiryS)),
       ];
-      yield { sql: putSessions, parameters: [this.#node, ...columns] };
+      yield { sql: putSessions, parameters: [this.#node, ...columns, this.#format] };
     }
     const away = this.#away.changes();
     if (away.length > 0) {

@@ -7,6 +7,7 @@ import { limits } from '../../../config/limits.ts';
 import type { LoadedSessions, LoadingParts, MqttChange, MqttTables } from '../../shared/mqtt/mqtt-tables.ts';
 import { storageRefusal, unknownOutcome } from '../../shared/write-failure.ts';
 import { isConflict, isConnectionLost, writeRefusalOf } from '../database/database-error.ts';
+import { WrittenFormats } from '../database/formats.ts';
 import type { OwnConnection, PostgresDatabase, QueryRows } from '../database/postgres-database.ts';
 import { PostgresMqttReads } from './mqtt-reads.ts';
 import { loadSessions } from './mqtt-session-loading.ts';
@@ -26,12 +27,15 @@ export interface MqttTablesOptions {
   readonly holder?: string;
   /** Resolves when this server has what others had appended at the call; called before a session is taken. */
   readonly caughtUp?: () => Promise<void>;
+  /** The forms in which this server writes; the oldest where it is not said. */
+  readonly written?: WrittenFormats;
 }
 
 export class PostgresMqttTables implements MqttTables {
   readonly #database: PostgresDatabase;
   readonly #log: Log | undefined;
   readonly #holder: string | undefined;
+  readonly #written: WrittenFormats;
   #node = 0;
   readonly reads: PostgresMqttReads;
   readonly handover: PostgresSessionHandover;
@@ -41,7 +45,8 @@ export class PostgresMqttTables implements MqttTables {
   #unsettled: Unsettled | undefined;
   #isClosed = false;
 
-  constructor({ database, log, holder, caughtUp = async () => {} }: MqttTablesOptions) {
+  constructor({ database, log, holder, caughtUp = async () => {}, written = new WrittenFormats() }: MqttTablesOptions) {
+    this.#written = written;
     this.#database = database;
     this.#log = log;
     this.#holder = holder;
@@ -83,7 +88,7 @@ export class PostgresMqttTables implements MqttTables {
     for (let attempt = 1; ; attempt++) {
       const connection = this.#connection;
       if (connection === undefined) throw storageRefusal(new Error('There is no connection to the database.'));
-      const unit = planUnit(changes, this.#node);
+      const unit = planUnit(changes, this.#node, this.#written.of('session'));
       try {
         await this.#store(connection, unit);
         return unit.counts;

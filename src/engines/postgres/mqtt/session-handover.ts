@@ -11,6 +11,7 @@ import { messageCostSql } from '../../shared/mqtt/mqtt-usage.ts';
 import { storageRefusal } from '../../shared/write-failure.ts';
 import { writeRefusalOf } from '../database/database-error.ts';
 import type { Connection, PostgresDatabase } from '../database/postgres-database.ts';
+import { assertSessionFormat } from './mqtt-session-loading.ts';
 
 /** The node of a session that its server has let go. */
 const nobody = -1;
@@ -53,8 +54,9 @@ export class PostgresSessionHandover implements SessionHandover {
     // What its client has published elsewhere, it may repeat here.
     await this.#caughtUp();
     // Most clients that connect have none.
-    const [found] = await this.#database.query(foundSql, [clientId]);
+    const [found] = await this.#database.query<{ format: number }>(foundSql, [clientId]);
     if (found === undefined) return undefined;
+    assertSessionFormat(clientId, found.format);
     const key = await this.#transact((connection) => this.#take(connection, clientId, reserve));
     return key === undefined ? undefined : this.#read(key);
   }
@@ -149,7 +151,7 @@ interface SentRow {
   readonly bytes: number;
 }
 
-const foundSql = 'SELECT key, node FROM mqtt_session WHERE client_id = $1';
+const foundSql = 'SELECT key, node, format FROM mqtt_session WHERE client_id = $1';
 
 const isServed = 'EXISTS (SELECT 1 FROM node WHERE node.id = mqtt_node.holder)';
 

@@ -5,7 +5,7 @@
 import { Refusal } from '../../../base/refusal.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
-import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { CorruptChunk, UnknownVersion } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import type { ChunkRange, ChunkSource, UnopenedChunk } from '../../shared/reads/chunk-source.ts';
 import type { DecodedChunks } from '../../shared/reads/decoded-chunks.ts';
 import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
@@ -197,7 +197,7 @@ class FetchedChunks implements ChunkSource {
     try {
       return this.parts.decoded.take(received ? id : -id, bytes, { received });
     } catch (error) {
-      if (!(error instanceof CorruptChunk)) throw error;
+      if (!(error instanceof CorruptChunk) || error instanceof UnknownVersion) throw error;
       throw this.parts.source.damaged(this.#damaged([first, last], error));
     }
   }

@@ -2,8 +2,8 @@
 // sensor (chunk-table.ts): a chunk is replaced by one with what is left, or goes as a whole where nothing is. Chunks of a sensor
 // stay in order and never overlap.
 import type { Columns } from '../../../domain/datapoints/columns.ts';
-import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
-import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
+import { CorruptChunk, UnknownVersion } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { chunkVersions, decodeChunk } from '../../shared/codec/chunk-codec.ts';
 import { gather } from '../../shared/codec/gathering.ts';
 import { cutForChunks } from '../../shared/sealing/chunk-plan.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
@@ -17,6 +17,9 @@ export interface FoundChunk extends ChunkKey {
 
 /** A place between two chunks of a sensor, in their order. */
 export type ChunkPlace = Pick<ChunkKey, 'first' | 'last' | 'id'>;
+
+/** In this thread: the version in which every server on the database reads chunks. It only grows. */
+export const written = { chunkVersion: chunkVersions.oldest };
 
 export const beforeAll: ChunkPlace = { first: Number.MIN_SAFE_INTEGER, last: Number.MIN_SAFE_INTEGER, id: 0 };
 
@@ -36,13 +39,13 @@ const nextSql = `SELECT id, first, last, count FROM chunk WHERE sensor = $1
   AND first >= coalesce((SELECT max(first) FROM chunk WHERE sensor = $1 AND first < $2), $2) AND first <= $3
   AND last >= $2 AND (first, last, id) > ($4, $5, $6) ORDER BY first, last, id LIMIT $7`;
 
-/** The datapoints of a chunk; undefined where it is damaged. */
+/** The datapoints of a chunk; undefined where it is damaged. @throws UnknownVersion */
 export async function decode(connection: Connection, chunk: ChunkKey): Promise<Columns | undefined> {
   const bytes = (await readBytes(queryOf(connection), [chunk])).get(chunk.id);
   try {
     return decodeChunk(bytes ?? new Uint8Array(0));
   } catch (error) {
-    if (error instanceof CorruptChunk) return undefined;
+    if (error instanceof CorruptChunk && !(error instanceof UnknownVersion)) return undefined;
     throw error;
   }
 }
@@ -55,7 +58,7 @@ export async function decode(connection: Connection, chunk: ChunkKey): Promise<C
 export async function replace(connection: Connection, chunk: ChunkKey, columns: Columns | undefined): Promise<boolean> {
   const { sensor, last, id } = chunk;
   const slices = columns === undefined ? [] : cutForChunks(columns);
-  const chunks = slices.map((slice) => ({ sensor, ...writeChunk(gather([slice])) }));
+  const chunks = slices.map((slice) => ({ sensor, ...writeChunk(gather([slice]), { version: written.chunkVersion }) }));
   const isBeforeOthers = chunks.at(-1)?.summary.first === last;
   const followers = isBeforeOthers
     ? (await connection.query<ChunkPlace>(followersSql, [sensor, last, id])).rows.map((row) => ({ ...row, sensor }))

@@ -5,7 +5,7 @@ import { reportReleasedBytes } from '../../../base/memory/garbage-collection.ts'
 import { limits } from '../../../config/limits.ts';
 import { bytesOfRow, type Columns } from '../../../domain/datapoints/columns.ts';
 import { rowNumbers } from '../../../domain/datapoints/datapoint-batch.ts';
-import { CorruptChunk } from '../../shared/codec/bytes/corrupt-chunk.ts';
+import { CorruptChunk, UnknownVersion } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { decodeChunk } from '../../shared/codec/chunk-codec.ts';
 import { JoinedRecords } from '../../shared/log/fingerprint-records.ts';
 import type { LogPiece } from '../../shared/log/log-piece.ts';
@@ -20,6 +20,7 @@ import { type Query, type ReadRow, readRows } from '../log/log-reader.ts';
 import { addFingerprints } from '../log/publish-fingerprints.ts';
 import { forgetAllRepeatedBodies } from '../log/receipts.ts';
 import type { PassOrder, PassResult } from '../log/store-protocol.ts';
+import { written } from './chunk-edits.ts';
 import { addChunks, type ChunkKey, queryOf, readBytes, removeChunks, setAside, versionStep } from './chunk-table.ts';
 import { type PlacesOfSensor, readPlaces } from './sealing-places.ts';
 
@@ -176,7 +177,7 @@ export class SealingPass {
         return columns;
       };
       for (const columns of sealSensor(fresh.get(sensor) as Columns, placements, decode)) {
-        chunks.push({ sensor, ...writeChunk(columns) });
+        chunks.push({ sensor, ...writeChunk(columns, { version: written.chunkVersion }) });
         // Copies made while gathering, sorting and encoding.
         reportReleasedBytes(columns.count * bytesOfRow * 4);
       }
@@ -236,12 +237,12 @@ export class SealingPass {
   }
 }
 
-/** Undefined where the chunk is damaged. */
+/** Undefined where the chunk is damaged. @throws UnknownVersion: a later release has written it, so it is not set aside. */
 function columnsOf(bytes: Uint8Array): Columns | undefined {
   try {
     return decodeChunk(bytes);
   } catch (error) {
-    if (error instanceof CorruptChunk) return undefined;
+    if (error instanceof CorruptChunk && !(error instanceof UnknownVersion)) return undefined;
     throw error;
   }
 }

@@ -15,13 +15,16 @@ interface Asked {
 
 export class StoreThread implements Store {
   readonly #url: string;
+  readonly #chunkVersion: () => number;
   /** Bounded by those who ask: one pass, edits in turns, one round of retention. */
   readonly #asked = new PendingRequests<Asked>();
   #worker: Worker | undefined;
   #isClosed = false;
 
-  constructor(url: string) {
+  /** @param options `chunkVersion`: the version in which every server reads chunks. */
+  constructor(url: string, { chunkVersion }: { readonly chunkVersion: () => number }) {
     this.#url = url;
+    this.#chunkVersion = chunkVersion;
   }
 
   ask<Kind extends keyof StoreWork>(kind: Kind, order: StoreWork[Kind]['order']): Promise<StoreWork[Kind]['result']> {
@@ -29,7 +32,7 @@ export class StoreThread implements Store {
     this.#worker ??= this.#start();
     return new Promise((resolve, reject) => {
       const id = this.#asked.add({ resolve, reject });
-      this.#worker?.postMessage({ id, kind, order } as StoreRequest);
+      this.#worker?.postMessage({ id, kind, order, chunkVersion: this.#chunkVersion() } as StoreRequest);
     });
   }
 

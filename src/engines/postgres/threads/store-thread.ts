@@ -7,6 +7,7 @@ import { lowerPriority, niceness } from '../../../base/threads/thread-priority.t
 import { writeFailureOf } from '../database/database-error.ts';
 import { PostgresDatabase } from '../database/postgres-database.ts';
 import type { StoreRequest, StoreResponse, StoreWork } from '../log/store-protocol.ts';
+import { written } from '../sealing/chunk-edits.ts';
 import { correctInChunks, findInChunks } from '../sealing/datapoint-correction.ts';
 import { removeFromChunks } from '../sealing/datapoint-removal.ts';
 import { purgeSome, removeBefore } from '../sealing/retention.ts';
@@ -21,6 +22,7 @@ const database = new PostgresDatabase(url, { reads: 2 });
 port.on('message', async (request: StoreRequest) => {
   const { id } = request;
   let response: StoreResponse;
+  written.chunkVersion = request.chunkVersion;
   try {
     response = { id, result: await work(request) };
   } catch (error) {
