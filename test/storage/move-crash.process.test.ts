@@ -34,10 +34,10 @@ suite('a move that is cut off', { skip: withoutPostgres, timeout: isLong ? 3 * 3
         const isOver = await site.bring(trouble);
         if (!isOver) await site.lookBetween();
         if (!isOver && left > 0) continue;
-        await site.finish();
+        await site.finish({ isTold: isOver });
         left = random.between(1, troublesMax + 1);
       }
-      await site.finish();
+      await site.finish({ isTold: false });
       t.diagnostic(JSON.stringify(site.counts));
     });
   }

@@ -149,8 +149,12 @@ export class MoveSite {
     this.counts.served += 1;
   }
 
-  /** Runs the move to its end where it is not there, and compares; then all begins anew with another target. */
-  async finish(): Promise<void> {
+  /**
+   * Runs the move to its end where it is not there, and compares; then all begins anew with another target.
+   * @param isTold whether a move has said that it came to its end: until then the power may take more with it.
+   */
+  async finish({ isTold }: { readonly isTold: boolean }): Promise<void> {
+    if (!isTold) this.#cutPower();
     if (!(await this.#isOver())) {
       const move = this.#startMove();
       const { code } = await move.exit;

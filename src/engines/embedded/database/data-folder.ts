@@ -92,7 +92,10 @@ export function assertRestored(folder: string): void {
  * (ENOENT).
  */
 export function makeWithParents(path: string): void {
-  if (existsSync(path)) return;
+  if (existsSync(path)) {
+    syncMade(path);
+    return;
+  }
   if (path !== dirname(path)) makeWithParents(dirname(path));
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -103,6 +106,15 @@ export function makeWithParents(path: string): void {
   }
   // So that the folder's name survives a power cut before anything in it is acknowledged.
   syncNames(dirname(path));
+}
+
+/** Who made the folder may have been killed before its name was on the disk. A parent that we cannot read was made by somebody else. */
+function syncMade(path: string): void {
+  try {
+    syncNames(dirname(path));
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes((error as { code: string }).code)) throw error;
+  }
 }
 
 /** Flushes what files a folder has. */

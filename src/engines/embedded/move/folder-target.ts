@@ -73,6 +73,8 @@ export class FolderTarget implements MoveTarget {
       database = openConnection(join(folder, movingFile), { readOnly: false });
       await migrate(database);
       begin(database, folder, source);
+      // Its name must be on the disk before the other database is noted as moved.
+      await syncFolder(folder);
       return new FolderTarget({ folder, database, unlock });
     } catch (error) {
       database?.close();
