@@ -209,13 +209,17 @@ async function findOthers(dundun: Dundun): Promise<void> {
   assert.deepEqual({ ...propertiesOf(retained)[0]?.userProperties }, { of: 'speaker' });
   assert.deepEqual(await late.deliveries(), []);
   const shared: string[] = [];
-  for (const name of ['member1', 'member2']) {
-    const member = await comeBack(dundun, name);
-    const came = await member.deliveries();
-    await member.acknowledge(came);
-    shared.push(...heard(came).map(({ payload }) => payload));
-    await member.leave();
-  }
+  const members = [await comeBack(dundun, 'member1'), await comeBack(dundun, 'member2')];
+  // What waits for a session is read from the database behind its CONNACK.
+  await until(async () => {
+    for (const member of members) {
+      const came = await member.deliveries();
+      await member.acknowledge(came);
+      shared.push(...heard(came).map(({ payload }) => payload));
+    }
+    return shared.length >= 4;
+  });
+  for (const member of members) await member.leave();
   assert.deepEqual(shared.toSorted(), ['0', '1', '2', '3']);
   const own = await comeBack(dundun, 'own');
   await own.publish({ topic: 'users/awa/own', payload: 'mine' });
