@@ -163,6 +163,8 @@ describe('in a browser, stored values', { skip }, () => {
       await page.keyboard.press('Enter');
       await dialog.getByText('Delete 1 datapoint?').waitFor();
       await dialog.getByText(/^Of Soil: 42.5 °C, /).waitFor();
+      // A dialog takes the focus a moment after it is drawn.
+      await becomes(page, `document.activeElement?.matches('[role=dialog] input, [role=dialog] textarea')`);
       await page.keyboard.type('Not a soil');
       await page.keyboard.press('Enter');
       await page.getByText('1 datapoint is deleted.').waitFor();
