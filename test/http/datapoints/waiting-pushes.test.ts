@@ -47,6 +47,11 @@ async function waitingDatapoints(): Promise<number> {
   return Number(/^dundun_datapoints_waiting (\d+)$/m.exec(text)?.[1]);
 }
 
+async function commits(): Promise<number> {
+  const { text } = await server.request('admin', 'GET', '/metrics');
+  return Number(/^dundun_commit_seconds_count (\d+)$/m.exec(text)?.[1]);
+}
+
 async function valuesOf(device: string): Promise<number[]> {
   const answer = await server.call('owner', 'GET', `/devices/${device}/sensors/s/values?format=ndjson&sort=asc`);
   const lines: string[] = answer.text.trim().split('\n');
@@ -98,6 +103,28 @@ test('who closes its half while its pushes wait gets all answers', async () => {
   for (const other of others) assert.deepEqual(new Set(await other), new Set(['204']));
   assert.equal((await valuesOf('half')).filter((value) => value < 1_000).length, pushes);
   for (const client of busy) client.end();
+});
+
+test('those that come one by one while others wait for their commit share the next one', async () => {
+  await makeDevice('pieces');
+  const client = await Client.connect(server.running.ports.http);
+  const token = await server.token('owner');
+  const requests = Array.from({ length: 20 }, (_, n) => requestOf('pieces', 10 + n, token));
+  // A usual push needs its device in memory, and its caller seen a moment ago.
+  assert.match((await client.ask(requestOf('pieces', 0, token))) ?? '', /^HTTP\/1\.1 204 /);
+  const before = await commits();
+  const release = await holdWrites(server.folder);
+  // All have the same length.
+  const cuts = requests.slice(1).map((_, n) => (n + 1) / requests.length);
+  const answers = client.askAtOnce(requests, cuts);
+  await until(async () => (await waitingDatapoints()) > 0);
+  // The last piece has come once a later connection is answered several turns after it.
+  for (let n = 0; n < requests.length * 3; n += 1) await server.call('guest', 'GET', '/health/live');
+  await release();
+  for (const answer of await answers) assert.match(answer ?? '', /^HTTP\/1\.1 204 /);
+  assert.ok((await commits()) - before < 8, `${(await commits()) - before} commits`);
+  assert.deepEqual(await valuesOf('pieces'), [0, ...requests.map((_, n) => 10 + n)]);
+  client.end();
 });
 
 test('where the disk stands still, what waits too long is refused with Retry-After and not stored; what was taken is', async () => {
