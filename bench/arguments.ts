@@ -55,6 +55,8 @@ export interface BenchOptions {
   readonly folder: string;
   /** Folder for the CPU profiles of the measured server; undefined: none. */
   readonly profile: string | undefined;
+  /** Address of an empty database for the engines section; undefined: one on a server of its own. */
+  readonly database: string | undefined;
   /** File for the report; undefined: none. */
   readonly write: string | undefined;
 }
@@ -85,6 +87,7 @@ server of PostgreSQL. At the end everything is read back and counted.
   --minutes 60          soak: how long it lasts; figures are taken 60 times
   --rates 4000,20000    soak: pushes over REST and publishes over MQTT a second (half of what both reach at once)
   --folder <path>       where the data goes while it runs (${tmpdir()}); a disk in memory gives flattering figures
+  --database <url>      engines: an empty database that is there, such as one of Citus, in place of a server of its own
   --profile <folder>    write CPU profiles of the server there (slows it by a tenth or so)
   --write <file>        write the report to this file as well, for example docs/performance.md
   --help
@@ -117,6 +120,7 @@ export function parseArguments(args: readonly string[]): BenchOptions {
       minutes: { type: 'string', default: '60' },
       rates: { type: 'string' },
       folder: { type: 'string', default: tmpdir() },
+      database: { type: 'string' },
       profile: { type: 'string' },
       write: { type: 'string' },
       help: { type: 'boolean', default: false },
@@ -141,6 +145,7 @@ export function parseArguments(args: readonly string[]): BenchOptions {
     minutes: parsePositive(values.minutes, { name: '--minutes', max: 1_440 }),
     rates: values.rates === undefined ? undefined : parseRates(values.rates),
     folder: resolve(values.folder),
+    database: values.database,
     profile: values.profile === undefined ? undefined : resolve(values.profile),
     write: values.write,
   };

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectAsync } from 'mqtt';
+import { PostgresDatabase } from '../../src/engines/postgres/database/postgres-database.ts';
 import { PostgresServer, withoutPostgres } from '../../test/support/postgres.ts';
 import type { BenchOptions } from '../arguments.ts';
 import { type Side, type SideRounds, takeTurns } from '../comparison.ts';
@@ -32,6 +33,8 @@ const questionsEach = 200;
 const heardPushes = 500;
 const sealMsMax = 120_000;
 
+const serverOptions = { isDurable: true, settings: { shared_buffers: '256MB' } };
+
 interface Engine {
   readonly name: string;
   readonly fleet: Fleet;
@@ -39,11 +42,12 @@ interface Engine {
 
 export async function measureEngines(options: BenchOptions, dataDir: string): Promise<Section> {
   const title = 'PostgreSQL beside the embedded store';
-  if (withoutPostgres !== false)
+  const { database } = options;
+  if (withoutPostgres !== false && database === undefined)
     return { title, how: `Not measured: ${withoutPostgres}.`, tables: [], verdicts: [], faults: [] };
-  const postgres = await PostgresServer.start({ isDurable: true, settings: { shared_buffers: '256MB' } });
+  const postgres = database === undefined ? await PostgresServer.start(serverOptions) : undefined;
   try {
-    const url = await postgres.createDatabase();
+    const url = database ?? (await (postgres as PostgresServer).createDatabase());
     const shape = { ...Fleet.shapeOf(sensors), profile: options.profile };
     const embedded = await Fleet.start({ ...shape, dataDir: join(dataDir, 'embedded') });
     const env = { DUNDUN_DATABASE_URL: url };
@@ -55,11 +59,11 @@ export async function measureEngines(options: BenchOptions, dataDir: string): Pr
       ] as const;
       const ingest = await measureIngest(engines, options);
       const reads = await measureReads(engines);
-      const kept = await keptBytes(postgres, url);
+      const kept = await keptBytes(url);
       const heard = await measureHeard(onPostgres, { dataDir: join(dataDir, 'second'), env, profile: options.profile });
       return {
         title,
-        how: `In turns, PostgreSQL on the core of the load generator, with the disk waited for. ${ingest.lines.join(' ')}`,
+        how: `In turns, PostgreSQL ${database === undefined ? 'on the core of the load generator, with the disk waited for' : 'at an address that was given'}. ${ingest.lines.join(' ')}`,
         tables: [...ingest.tables, reads.table, kept.table, heard.table],
         verdicts: [...ingest.verdicts, ...reads.verdicts, kept.verdict, heard.verdict],
         faults: ingest.faults,
@@ -68,7 +72,7 @@ export async function measureEngines(options: BenchOptions, dataDir: string): Pr
       await Promise.all([embedded.server.stop(), onPostgres.server.stop()]);
     }
   } finally {
-    postgres.remove();
+    postgres?.remove();
   }
 }
 
@@ -198,12 +202,14 @@ async function fillYear(fleet: Fleet, startMs: number): Promise<void> {
 }
 
 /** Of the chunks with their index, and of the rows of their sensors, once nothing more is sealed. */
-async function keptBytes(postgres: PostgresServer, url: string) {
+async function keptBytes(url: string) {
+  const database = new PostgresDatabase(url);
+  const citus = await database.query("SELECT 1 FROM pg_extension WHERE extname = 'citus'");
+  const size = citus.length > 0 ? 'citus_total_relation_size' : 'pg_total_relation_size';
   const ask = async () => {
-    const sql = `SELECT pg_total_relation_size('chunk') + pg_total_relation_size('series') AS bytes,
-      (SELECT coalesce(sum(count), 0) FROM chunk) AS datapoints`;
-    const [row] = await postgres.query(url, sql);
-    return { bytes: Number(row?.['bytes']), datapoints: Number(row?.['datapoints']) };
+    const sql = `SELECT ${size}('chunk') + ${size}('series') AS bytes, (SELECT coalesce(sum(count), 0) FROM chunk) AS datapoints`;
+    const [row] = await database.query<{ bytes: number; datapoints: number }>(sql);
+    return { bytes: row?.bytes ?? 0, datapoints: row?.datapoints ?? 0 };
   };
   let found = await ask();
   const untilMs = performance.now() + sealMsMax;
@@ -213,8 +219,9 @@ async function keptBytes(postgres: PostgresServer, url: string) {
     found = await ask();
   }
   // What sealing has replaced is room for what comes next.
-  await postgres.query(url, 'VACUUM FULL chunk');
+  await database.query('VACUUM FULL chunk');
   const vacuumed = await ask();
+  await database.close();
   const [each, packed] = [found.bytes / found.datapoints, vacuumed.bytes / vacuumed.datapoints];
   const verdict: Verdict = {
     target: `bytes kept a datapoint on PostgreSQL: ${shown(each)}, target at most ${keptBytesMax}`,

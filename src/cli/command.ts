@@ -1,5 +1,5 @@
 // Defines the verbs of the command line: `serve`, `config`, `user`, `secret`, `import`, `export`, `backup`,
-// `restore`, `check`, `move`, `nodes`. Each has its --help. A verb's code is loaded only when the verb is called, because loading the
+// `restore`, `check`, `move`, `nodes`, `database`. Each has its --help. A verb's code is loaded only when the verb is called, because loading the
 // server's code takes longer than most other verbs run.
 import { Command } from 'commander';
 import { addTransferVerbs } from './transfer-verbs.ts';
@@ -51,6 +51,7 @@ Examples:
   addSecretVerbs(program);
   addTransferVerbs(program);
   addDataVerbs(program);
+  addDatabaseVerbs(program);
   return program;
 }
 
@@ -205,6 +206,9 @@ Examples: DUNDUN_DATA_DIR=/var/lib/dundun dundun move --to postgres://dundun:pas
           DUNDUN_DATABASE_URL=postgres://… dundun move --to /var/lib/dundun-back`,
     )
     .action(async (options) => (await import('./move-command.ts')).move(options));
+}
+
+function addDatabaseVerbs(program: Command): void {
   program
     .command('nodes')
     .description('list the servers on a PostgreSQL database: whether they live, and what they hold')
@@ -218,4 +222,26 @@ and commands, by the part that has them.
 Example: DUNDUN_DATABASE_URL=postgres://… dundun nodes`,
     )
     .action(async (options) => (await import('./nodes-command.ts')).listNodes(options));
+  program
+    .command('database')
+    .description('the PostgreSQL database of DUNDUN_DATABASE_URL: distribute its tables by Citus')
+    .command('distribute')
+    .description(
+      'go from plain PostgreSQL to Citus: the log by writer, compressed datapoints by sensor; beside the servers',
+    )
+    .option('--shards <number>', 'shards of each group of tables', '32')
+    .option('--dry-run', 'print the statements, and what stands in the way; change nothing')
+    .addHelpText(
+      'after',
+      `
+The database must be the coordinator of Citus 12 or later, with workers added. Servers need not be stopped: first they go
+over to statements that touch one shard each, then the tables are distributed. Pushes are taken meanwhile; compressing, removals
+and corrections of datapoints wait while the tables are copied. It may be cut off at any moment, and run again: what is
+distributed stays so. Take a backup first; docs/scaling.md has how to look at what came of it.
+
+Exit codes: 0 done, 1 refused, or with --dry-run something stands in the way.
+
+Example: DUNDUN_DATABASE_URL=postgres://… dundun database distribute --dry-run`,
+    )
+    .action(async (options) => (await import('./database-command.ts')).distributeDatabase(options));
 }

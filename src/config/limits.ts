@@ -959,6 +959,10 @@ export const limits = {
   postgresSessionLooks: 5,
   /** The earliest version of PostgreSQL that is supported. */
   postgresVersionMin: 14,
+  /** The same of Citus, where it is used: it takes columns that are numbered by the database. */
+  citusVersionMin: 12,
+  /** Shards of a group of tables. Beyond: the command is refused. */
+  citusShardsMax: 1_024,
   /** Spans that wait to be sent, and spans of one message to the collector. Beyond: dropped. */
   waitingSpansMax: 256,
   sentSpansMax: 128,

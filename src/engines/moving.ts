@@ -11,6 +11,7 @@ import { openEmbeddedEngine } from './embedded/open.ts';
 import { type HeldTables, holdTables } from './postgres/database/held-tables.ts';
 import { migrate } from './postgres/database/migrate.ts';
 import { PostgresDatabase } from './postgres/database/postgres-database.ts';
+import { tablesByCitus } from './postgres/distribution-checks.ts';
 import { DatabaseTarget } from './postgres/move/database-target.ts';
 import { assertNotMoving, movedRefusal, readMoved } from './postgres/move/move-notes.ts';
 import * as ofDatabase from './postgres/move/open-source.ts';
@@ -70,6 +71,7 @@ interface Ends {
 async function moveToDatabase({ folder, url, onStep }: Ends): Promise<MoveOutcome> {
   const database = new PostgresDatabase(url);
   try {
+    await assertNotDistributed(database);
     const target = new DatabaseTarget(database);
     // Cut off behind the note in the folder: all is there.
     const mark = readMovedMark(folder);
@@ -131,6 +133,7 @@ async function moveToFolder({ folder, url, onStep }: Ends): Promise<MoveOutcome>
     await migrate(url);
     await assertNotMoving(database);
     tables = await holdTables(database);
+    await assertNotDistributed(database);
     const before = await readMoved(database);
     // Cut off behind the note in the database: all is there.
     const isLeft = before?.folder === resolve(folder) && FolderTarget.isHalf(folder);
@@ -186,6 +189,15 @@ async function moveRestOfDatabase(
   } finally {
     await sealed.close();
   }
+}
+
+/** @throws Refusal `conflict` where Citus has distributed tables of the database: moves read and write them as those of one server. */
+async function assertNotDistributed(database: PostgresDatabase): Promise<void> {
+  if ((await tablesByCitus(database)).size > 0)
+    throw new Refusal(
+      'conflict',
+      'Citus has distributed tables of the database: its data are not moved. Data are moved to a database before it is distributed.',
+    );
 }
 
 /** A database without who signs in to it. */

@@ -4,7 +4,7 @@ import { Refusal } from '../base/refusal.ts';
 import { type Clock, systemClock } from '../base/time/clock.ts';
 import type { Announcer } from '../domain/ports/coordination.ts';
 import type { Engine } from '../domain/ports/engine.ts';
-import type { DataLocation, Maintenance } from '../domain/ports/maintenance.ts';
+import type { DataLocation, Maintenance, OnProgress } from '../domain/ports/maintenance.ts';
 import type { NodesReport } from '../domain/ports/nodes.ts';
 import type { RegistryStores } from '../domain/ports/registry-stores.ts';
 import { makeBackup } from './embedded/backup/make-backup.ts';
@@ -73,6 +73,34 @@ export function dataLocationOf({ dataDir, databaseUrl }: EngineSettings): DataLo
 /** Moves the data of the folder to a database (moving.ts). */
 export const moveData: typeof import('./moving.ts').moveData = async (options) =>
   (await import('./moving.ts')).moveData(options);
+
+/** @throws Refusal `conflict` where the data are in a folder. */
+function assertDatabase(databaseUrl: string | undefined): string {
+  if (databaseUrl !== undefined) return databaseUrl;
+  throw new Refusal(
+    'conflict',
+    'The data are in a folder. Tables of a PostgreSQL database (DUNDUN_DATABASE_URL) are distributed.',
+  );
+}
+
+/** Distributes the tables of a database by Citus (postgres/distribute.ts). */
+export const distribution = {
+  plan: async ({ databaseUrl, shards }: { readonly databaseUrl: string | undefined; readonly shards: number }) => {
+    const url = assertDatabase(databaseUrl);
+    return (await import('./postgres/distribute.ts')).planDistribution({ url, shards });
+  },
+  distribute: async ({
+    databaseUrl,
+    ...options
+  }: {
+    readonly databaseUrl: string | undefined;
+    readonly shards: number;
+    readonly onStep: OnProgress;
+  }) => {
+    const url = assertDatabase(databaseUrl);
+    return (await import('./postgres/distribute.ts')).distribute({ ...options, url });
+  },
+};
 
 const ofFolders: Maintenance = {
   backUp: makeBackup,

@@ -11,7 +11,7 @@ import { orderOf, type StoredValue } from '../../src/domain/datapoints/datapoint
 import type { SeriesCursor } from '../../src/domain/ports/series.ts';
 import { databaseFile } from '../../src/engines/embedded/database/connection.ts';
 import { PostgresDatabase } from '../../src/engines/postgres/database/postgres-database.ts';
-import { engines, type OpenedEngine } from '../storage/engines.ts';
+import { enginesByShard, type OpenedEngine } from '../storage/engines.ts';
 import { batchOf, type StoredPoint, sorted, timeOf } from '../support/points.ts';
 import { properties } from '../support/properties.ts';
 
@@ -50,7 +50,7 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ reopen: true } as const) },
 );
 
-for (const { name, open } of engines) {
+for (const { name, open } of enginesByShard) {
   test(`many small chunks read as a sorted array does, whatever is sealed, merged, removed and corrected meanwhile, on ${name}`, async () => {
     const opened = await open();
     let sensor = 0;

@@ -47,6 +47,8 @@ function faultOf(text: string, { made, columns }: Added): string | undefined {
     made.add(table);
     return undefined;
   }
+  const changed = /^ALTER TABLE "?(\w+)"? /i.exec(text)?.[1];
+  if (changed !== undefined && made.has(changed)) return undefined;
   if (/;\s*\S/.test(text) && !/^CREATE FUNCTION /i.test(text)) return 'several statements';
   const column = /^ALTER TABLE "?(\w+)"? ADD COLUMN (?:IF NOT EXISTS )?"?(\w+)"? (.*)$/i.exec(text);
   if (column !== null) {
@@ -111,6 +113,7 @@ suite('migrations of PostgreSQL', () => {
       'CREATE TABLE hue (one integer PRIMARY KEY)',
       'INSERT INTO hue VALUES (1)',
       'CREATE UNIQUE INDEX one ON hue (one)',
+      'ALTER TABLE hue ALTER COLUMN one SET STATISTICS 10',
       'ALTER TABLE device ADD COLUMN hue text',
       "ALTER TABLE device ADD COLUMN hues text NOT NULL DEFAULT 'none'",
       "UPDATE device SET hue = 'none'",

@@ -2,7 +2,7 @@
 // the standby is behind.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { PostgresServer, withoutPostgres } from '../support/postgres.ts';
+import { goByShard, PostgresServer, withoutPostgres } from '../support/postgres.ts';
 import {
   call,
   type Dundun,
@@ -118,5 +118,23 @@ suite('a service with a standby', { skip: withoutPostgres, timeout: 300_000 }, (
     assert.match(wrong.stderr + wrong.stdout, /DUNDUN_DATABASE_STANDBY_URL leads to another database/);
     const alone = await startRefused({ settings: { DUNDUN_DATABASE_STANDBY_URL: ofStandby() } });
     assert.match(alone.stderr + alone.stdout, /DUNDUN_DATABASE_STANDBY_URL: needs DUNDUN_DATABASE_URL/);
+  });
+
+  test('goes on without it when the tables are to be distributed, and does not start with it any more', async () => {
+    await makeDevice(dundun, 'shards', ['a']);
+    await push('shards', 0, 1_000);
+    await allSealed();
+    await standby.untilReplayed(primary);
+    await goByShard(url);
+    await until(async () => {
+      const before = await figure('dundun_standby_reads_total');
+      assert.equal(await count('shards'), 1_000);
+      return (await figure('dundun_standby_reads_total')) === before;
+    });
+    const refused = await startRefused({
+      settings: { DUNDUN_DATABASE_URL: url, DUNDUN_DATABASE_STANDBY_URL: ofStandby() },
+    });
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr + refused.stdout, /Take DUNDUN_DATABASE_STANDBY_URL away/);
   });
 });

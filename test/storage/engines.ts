@@ -14,7 +14,7 @@ import { maintenance } from '../../src/engines/open.ts';
 import { PostgresDatabase } from '../../src/engines/postgres/database/postgres-database.ts';
 import { openPostgresEngine } from '../../src/engines/postgres/open.ts';
 import { layEmptyDatabase, tamper } from '../support/database.ts';
-import { createDatabase, dropDatabase, withoutPostgres } from '../support/postgres.ts';
+import { createDatabase, dropDatabase, goByShard, withoutPostgres } from '../support/postgres.ts';
 
 type Ports = 'stores' | 'commitLog' | 'series' | 'coordination' | 'nodes' | 'openMqttSessions' | 'usage';
 
@@ -51,6 +51,18 @@ export const engines: readonly EngineKind[] = [
   sqliteEngine('SQLite', ({ stores }) => stores),
   ...(withoutPostgres === false ? [{ name: 'PostgreSQL', open: openPostgres }] : []),
 ];
+
+/** With the one on PostgreSQL again whose statements touch one shard each, for suites of what is distributed. */
+export const enginesByShard: readonly EngineKind[] = [
+  ...engines,
+  ...(withoutPostgres === false ? [{ name: 'PostgreSQL by shard', open: openByShard }] : []),
+];
+
+async function openByShard({ data, ...options }: EngineOptions = {}): Promise<OpenedEngine> {
+  const url = data ?? (await createDatabase());
+  await goByShard(url);
+  return openPostgres({ ...options, data: url });
+}
 
 /** @param storesOf the stores that the suites use. */
 export function sqliteEngine(

@@ -10,6 +10,8 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { connectionSettings } from '../../src/engines/postgres/database/connection-settings.ts';
 import { migrate } from '../../src/engines/postgres/database/migrate.ts';
+import { PostgresDatabase } from '../../src/engines/postgres/database/postgres-database.ts';
+import { goByShard as haveGoByShard } from '../../src/engines/postgres/distribute.ts';
 import { until } from './until.ts';
 
 const named = process.env['DUNDUN_TEST_POSTGRES'];
@@ -245,6 +247,16 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => 
 /** A new database with the tables of this release, on the server that all tests of this process share. */
 export async function createDatabase(): Promise<string> {
   return (await sharedServer()).createDatabase();
+}
+
+/** Has servers go by shard, as before its tables are distributed: those that start, and within seconds those that run. */
+export async function goByShard(url: string): Promise<void> {
+  const database = new PostgresDatabase(url);
+  try {
+    await haveGoByShard(database);
+  } finally {
+    await database.close();
+  }
 }
 
 export async function dropDatabase(url: string): Promise<void> {

@@ -87,7 +87,7 @@ export interface LogParts {
 }
 
 export async function openLog(options: LogOptions): Promise<LogParts> {
-  const { url, database, membership, standing, standby } = options;
+  const { database, membership, standing, standby } = options;
   const observer: LogObserver = { onDamaged: () => {}, onFailure: () => {}, onCommit: () => {} };
   const begun = await begin(options);
   const { head, heard, state, store, writer, receipts, duty, damage } = begun;
@@ -96,7 +96,7 @@ export async function openLog(options: LogOptions): Promise<LogParts> {
   standing.following = following;
   const series = new PostgresSeries({
     ...{ database, head, follower, store },
-    longReads: new ReaderThread(() => startReader(url, standby)),
+    longReads: new ReaderThread(() => startReader(options)),
     standby: standby?.source,
     edits: new SeriesEdits({ head, writer: new DatapointEdits({ state, appender, sealing, store }) }),
     beforeRead: () => standing.makeSure(),
@@ -148,7 +148,8 @@ async function begin({ url, database, membership }: LogOptions) {
   const lastSeen = new HeadLastSeen(head);
   const writer = new LogWriter(database);
   const state = new LogState({ head, writer: () => writer.writer, beforeSealed: () => lastSeen.beforeSealed() });
-  const store = new StoreThread(url, { chunkVersion: () => membership.formats.of('chunk') });
+  const { distribution } = database;
+  const store = new StoreThread(url, { chunkVersion: () => membership.formats.of('chunk'), distribution });
   const duty = new SealingDuty({ database, node });
   // Rows of writers before this one are complete from then on.
   await writer.start(node);
@@ -223,11 +224,11 @@ function joinParts({ database, membership, isNewest }: LogOptions, begun: Begun,
   return { appender, sealing, purge, follower, commitLog, following, polling, turn, confirmation };
 }
 
-function startReader(url: string, standby: OpenedStandby | undefined): Worker {
+function startReader({ url, database, standby }: LogOptions): Worker {
   const outcomes = standby?.listen();
   const ofStandby = standby && outcomes && { place: standby.place, outcomes };
   return new Worker(new URL('./threads/reader-thread.ts', import.meta.url), {
-    workerData: { url, standby: ofStandby } satisfies ReaderData,
+    workerData: { url, distribution: database.distribution.memory, standby: ofStandby } satisfies ReaderData,
     transferList: outcomes === undefined ? [] : [outcomes],
     resourceLimits: threadHeap(),
   });

@@ -80,8 +80,9 @@ export class PostgresEngine implements Engine {
 
   /** How full the server's disk is no client of it is told: only the size of the data can be bounded (DUNDUN_DATA_MAX_BYTES). */
   async usage(): Promise<DataUsage> {
-    const [row] = await this.#ground.database.query<{ bytes: number }>(
-      'SELECT pg_database_size(current_database()) AS bytes',
+    const { database } = this.#ground;
+    const [row] = await database.query<{ bytes: number }>(
+      database.distribution.value === 2 ? sizeWithShardsSql : sizeSql,
     );
     return {
       usedBytes: row?.bytes ?? 0,
@@ -120,3 +121,7 @@ export class PostgresEngine implements Engine {
     await this.#ground.close();
   }
 }
+
+const sizeSql = 'SELECT pg_database_size(current_database()) AS bytes';
+const sizeWithShardsSql = `SELECT pg_database_size(current_database()) + (SELECT coalesce(sum(citus_total_relation_size(table_name)), 0)
+  FROM citus_tables WHERE citus_table_type = 'distributed') AS bytes`;

@@ -22,13 +22,21 @@ export interface OpenedStandby {
   close(): Promise<void>;
 }
 
-/** @throws Refusal `conflict` where the address leads to another database; `storage` where the primary does not answer. */
+/**
+ * @throws Refusal `conflict` where the address leads to another database, or chunks are to lie on other servers; `storage` where the primary
+ * does not answer.
+ */
 export async function openStandby(parts: {
   readonly url: string;
   readonly database: PostgresDatabase;
   readonly log: Log | undefined;
 }): Promise<OpenedStandby> {
   const { url, database, log } = parts;
+  if (database.isByShard)
+    throw new Refusal(
+      'conflict',
+      'Citus distributes the tables of the database, or is to: a standby of it has no chunks. Take DUNDUN_DATABASE_STANDBY_URL away.',
+    );
   const place = { url, identity: await identityOf(<Row>(sql: string) => database.query<Row>(sql)) };
   const standby = new StandbyDatabase(place, { connections: limits.standbyConnections });
   const watch = new StandbyWatch(log);

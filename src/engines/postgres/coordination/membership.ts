@@ -7,6 +7,7 @@ import { Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { NodeFigures } from '../../../domain/ports/nodes.ts';
 import { locks } from '../database/advisory-locks.ts';
+import type { Distribution } from '../database/distributed-tables.ts';
 import { formats, type StoredFormat, WrittenFormats } from '../database/formats.ts';
 import { lastMigration } from '../database/migrate.ts';
 import type { OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
@@ -24,6 +25,7 @@ interface Joined {
   readonly number: number;
   readonly now: number;
   readonly stored: readonly StoredFormat[];
+  readonly distribution: Distribution;
 }
 
 interface MembershipParts {
@@ -91,6 +93,7 @@ export class Membership {
           'A server of another release uses the database, or brings it up to date. Stop it first.',
         );
       const joined = await addNode(connection, id);
+      database.distribution.learn(joined.distribution);
       await connection.query(signsAreHints);
       const membership = new Membership({ id, database, log, connection, ...joined });
       await membership.#meet();
@@ -192,7 +195,9 @@ export class Membership {
       const connection = this.#connection;
       const startMs = performance.now();
       const renewed = await connection
-        .query<{ others: number }>(renewSql, [this.id, row, position, ...columnsOf(told)])
+        .query<{ others: number; distribution: Distribution }>(renewSql, [
+          ...[this.id, row, position, ...columnsOf(told), this.#database.distribution.value],
+        ])
         .catch(() => undefined);
       if (renewed?.count === 0 && !this.#isClosed) {
         this.#renewedMs = Number.NEGATIVE_INFINITY;
@@ -202,6 +207,7 @@ export class Membership {
       if (renewed?.rows[0] !== undefined) {
         this.#noteAnswer(connection, startMs);
         this.#others = renewed.rows[0].others;
+        this.#database.distribution.learn(renewed.rows[0].distribution);
         // May wait for commits that are under way: signs of life must not.
         this.#burying ??= this.#bury().finally(() => {
           this.#burying = undefined;
@@ -267,17 +273,18 @@ async function addNode(connection: OwnConnection, id: string): Promise<Joined> {
 /** Not waited for on the disk: after a crash of the database nobody is declared dead for as long as they count. */
 const signsAreHints = 'SET synchronous_commit = off';
 
-const joinSql = `INSERT INTO node (id, knows, reads, followed)
-  SELECT $1, $2, $3, CASE WHEN is_called THEN last_value ELSE 0 END FROM announcement_seq_seq
-  RETURNING number, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now`;
+const joinSql = `INSERT INTO node (id, knows, reads, followed, distribution)
+  SELECT $1, $2, $3, CASE WHEN is_called THEN last_value ELSE 0 END, (SELECT distribution FROM log_end) FROM announcement_seq_seq
+  RETURNING number, distribution, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now`;
 const isAlone = 'NOT EXISTS (SELECT 1 FROM node WHERE id <> $1)';
 const forgetWriters = `DELETE FROM registry_writer WHERE ${isAlone}`;
 const forgetAnnouncements = `DELETE FROM announcement WHERE ${isAlone}`;
 /** seen: who joins has a greater number, one after the other, and waits for that. */
 const renewSql = `UPDATE node SET renewed = clock_timestamp(), seen = (SELECT max(number) FROM node), followed_row = $2,
-    followed_position = $3, host = $4, release = $5, http_connections = $6, mqtt_connections = $7, datapoints_per_second = $8
+    followed_position = $3, host = $4, release = $5, http_connections = $6, mqtt_connections = $7, datapoints_per_second = $8,
+    distribution = $9
   WHERE id = $1
-  RETURNING (SELECT count(*) FROM node AS other WHERE other.id <> $1) AS others`;
+  RETURNING (SELECT count(*) FROM node AS other WHERE other.id <> $1) AS others, (SELECT distribution FROM log_end) AS distribution`;
 
 function columnsOf(told: NodeFigures | undefined): readonly unknown[] {
   if (told === undefined) return [null, null, null, null, null];

@@ -10,6 +10,7 @@ import { holdTables } from '../database/held-tables.ts';
 import { migrate } from '../database/migrate.ts';
 import { type MarkedMigration, type MigrationKind, migrations } from '../database/migrations/migrations.ts';
 import { PostgresDatabase } from '../database/postgres-database.ts';
+import { goByShard } from '../distribute.ts';
 import { Membership } from './membership.ts';
 import { Upgrade } from './upgrade.ts';
 
@@ -137,6 +138,25 @@ suite('a database that servers of two releases share', { skip: withoutPostgres }
     await assert.rejects(Membership.join(database, 'late'), { code: 'conflict', message });
     await assert.rejects(migrate(url), { code: 'conflict', message });
     await assert.rejects(holdTables(database), { code: 'conflict', message });
+  });
+
+  test('is shut to a release that does not know of shards from when servers are to go by them', async () => {
+    const { '0012-distribution': _distribution, ...before } = migrations;
+    await withMigrations(before, async () => {
+      await migrate(url);
+      await (await join('former')).close();
+    });
+    const command = await holdTables(database);
+    await assert.rejects(goByShard(database), { code: 'busy', message: /A command uses the database/ });
+    await command.close();
+    await until(() => goByShard(database).then(() => true, () => false)); // biome-ignore format: short
+    await withMigrations(before, async () => {
+      const message = /newer Dundun \(0012-distribution\)/;
+      await assert.rejects(migrate(url), { code: 'conflict', message });
+      await assert.rejects(Membership.join(database, 'late'), { code: 'conflict', message });
+    });
+    await join('next');
+    assert.equal(database.distribution.value, 1);
   });
 
   test('keeps servers waiting no longer than a moment where something has locked a table', async () => {

@@ -11,6 +11,7 @@ import { limits } from '../../../config/limits.ts';
 import { stoppingRefusal } from '../../shared/write-failure.ts';
 import { connectionSettings, sessionSettings } from './connection-settings.ts';
 import { isBroken, isConflict, isUnanswered, readRefusalOf } from './database-error.ts';
+import { SharedDistribution } from './distributed-tables.ts';
 
 export interface QueryRows<Row> {
   readonly rows: Row[];
@@ -19,6 +20,8 @@ export interface QueryRows<Row> {
 }
 
 export interface Connection {
+  /** Whether each statement is to touch one shard (distributed-tables.ts): as it was when the transaction began. */
+  readonly isByShard: boolean;
   /** Runs one statement; without parameters there may be several, separated by semicolons. Errors are those of PostgreSQL. */
   query<Row = Record<string, unknown>>(sql: string, parameters?: readonly unknown[]): Promise<QueryRows<Row>>;
 }
@@ -49,23 +52,61 @@ export class PostgresDatabase {
   readonly #closing = new AbortController();
   /** Names of prepared statements by their text; bounded, because each connection keeps them. */
   readonly #prepared = new Map<string, string>();
+  /** What statements go by; told by whoever hears of it (coordination/membership.ts). */
+  readonly distribution: SharedDistribution;
 
-  /** @param options `reads`: connections for short reads at most. */
+  /** @param options `reads`: connections for short reads at most; `distribution`: that of the process, in another thread than its first. */
   constructor(
     url: string,
-    { log, reads = limits.postgresReadConnections }: { readonly log?: Log | undefined; readonly reads?: number } = {},
+    {
+      log,
+      reads = limits.postgresReadConnections,
+      distribution = new SharedDistribution(),
+    }: {
+      readonly log?: Log | undefined;
+      readonly reads?: number;
+      readonly distribution?: SharedDistribution;
+    } = {},
   ) {
     this.#url = url;
     this.#log = log;
+    this.distribution = distribution;
     this.#reads = this.#pool('reads', reads);
     this.#transactions = this.#pool('transactions', limits.postgresTransactionConnections, { isPipelined: true });
     this.#searches = this.#pool('searches', limits.postgresSearchConnections, { statementMs: limits.searchMsMax });
     this.read = new Kysely({ dialect: new PostgresDialect({ pool: this.#poolForKysely() }) });
   }
 
+  /** Whether each statement is to touch one shard. */
+  get isByShard(): boolean {
+    return this.distribution.value > 0;
+  }
+
   /** Runs a short read outside of a transaction. @throws Refusal `storage` where the database does not answer. */
   query<Row = Record<string, unknown>>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
     return this.#readFrom(this.#reads, this.#statement(sql, parameters.map(lookedFor)));
+  }
+
+  /**
+   * Runs two short reads by shard, each of a state of its own, the second of one that is not older; they are sent together.
+   * @throws Refusal `storage`
+   */
+  async queryBoth<First, Second>(
+    [first, firstParameters]: readonly [string, readonly unknown[]],
+    [second, secondParameters]: readonly [string, readonly unknown[]],
+  ): Promise<[First[], Second[]]> {
+    // Of connections that are made from now on. On one that was made before, the second waits for the answer to the first.
+    this.#reads.options.pipeline = true;
+    const client = await connectTo(this.#reads);
+    const asked = await Promise.allSettled([
+      client.query(this.#statement(first, firstParameters.map(lookedFor))),
+      client.query(this.#statement(second, secondParameters.map(lookedFor))),
+    ]);
+    const failed = asked.find((result) => result.status === 'rejected');
+    client.release(isBroken(failed?.reason));
+    if (failed !== undefined) throw readRefusalOf(failed.reason);
+    const [one, other] = asked.map((result) => (result as PromiseFulfilledResult<pg.QueryResult>).value.rows);
+    return [one as First[], other as Second[]];
   }
 
   /** Like `query`, for reads whose time grows with the data; PostgreSQL ends them after `searchMsMax` (its code 57014). */
@@ -223,7 +264,10 @@ export class PostgresDatabase {
   }
 
   #connectionOf(client: pg.ClientBase): Connection {
-    return { query: (sql, parameters) => this.#ask(client, sql, parameters) };
+    return {
+      isByShard: this.isByShard,
+      query: (sql, parameters) => this.#ask(client, sql, parameters),
+    };
   }
 
   async #ask<Row>(client: pg.ClientBase, sql: string, parameters?: readonly unknown[]): Promise<QueryRows<Row>> {

@@ -6,13 +6,14 @@ import { limits } from '../../../config/limits.ts';
 import type { ClientMessage, FollowedPush } from '../../../domain/ports/commit-log.ts';
 import { CorruptChunk, UnknownVersion } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { stoppingRefusal } from '../../shared/write-failure.ts';
-import { contentOf, type Query, UnreadableRow } from './log-reader.ts';
+import { contentOf, type Query, UnreadableRow, withBytes } from './log-reader.ts';
 import type { LogRowContent, NumberedPlace } from './log-row.ts';
 import type { LogState, StoredPass } from './log-state.ts';
 import { followedPushes } from './push-section.ts';
 import { decodeRelays } from './relay-section.ts';
 
 interface Row extends NumberedPlace {
+  readonly ring: number;
   readonly position: number;
   readonly count: number;
   readonly bytes: Buffer;
@@ -78,6 +79,8 @@ export class LogFollowing {
   #wanted = rowsAtFirst;
   #asked: Promise<void> | undefined;
   #isClosed = false;
+  /** A row whose bytes were not there. */
+  #withoutBytes: number | undefined;
   /** When a read that found the end of the log began, by the monotonic clock. */
   #freshMs = performance.now();
 
@@ -184,7 +187,7 @@ export class LogFollowing {
       const wanted = Math.min(this.#wanted, upTo - state.lastRow);
       const rows = await query<Row>(nextSql, [state.lastRow, upTo, wanted, node]);
       const own = rows.findIndex((row) => row.writer === writer());
-      const others = own < 0 ? rows : rows.slice(0, own);
+      const others = await withBytes(query, own < 0 ? rows : rows.slice(0, own));
       const [first] = others;
       if (first !== undefined && first.number !== state.lastRow + 1) {
         const error = new Error(
@@ -193,9 +196,21 @@ export class LogFollowing {
         onGap(error);
         throw error;
       }
+      this.#assertBytes(others);
       if (others.length > 0) await this.#take(others);
       if (own >= 0 || rows.length < wanted) return;
     }
+  }
+
+  /**
+   * Bytes that lie apart go with their table, once this process is not there any more: it is looked again whether it is. Those that are
+   * missing then, a worker has lost: the row is damaged.
+   */
+  #assertBytes(rows: readonly Row[]): void {
+    const missing = rows.find(({ bytes }) => bytes.length === 0)?.number;
+    const isNew = missing !== undefined && missing !== this.#withoutBytes;
+    this.#withoutBytes = missing;
+    if (isNew) throw new Error(`The bytes of row ${missing} of the log are not there.`);
   }
 
   async #take(rows: readonly Row[]): Promise<void> {
@@ -288,7 +303,7 @@ function decode(row: Row): DecodedRow {
   }
 }
 
-const nextSql = `SELECT number, writer, seq, position, count, bytes FROM log WHERE number > $1 AND number <= $2
+const nextSql = `SELECT ring, number, writer, seq, position, count, bytes FROM log WHERE number > $1 AND number <= $2
   AND EXISTS (SELECT 1 FROM node WHERE id = $4) ORDER BY number LIMIT $3`;
 const progressSql = `SELECT log_end.number AS end, (SELECT value FROM counter WHERE name = 'followed_seq') AS confirmed,
     seal_pass.number, up_to AS "upTo", up_to_row AS "upToRow", is_whole AS "isWhole"

@@ -14,6 +14,8 @@ export interface ReadRow extends RowPlace {
   readonly count: number;
   /** The sentence says what is wrong with a damaged row. */
   readonly content: LogRowContent | string;
+  /** Those of a damaged row. */
+  readonly bytes?: Buffer;
 }
 
 /** A row is gone that nobody may have taken away. */
@@ -23,10 +25,16 @@ class MissingRow extends Error {
   }
 }
 
-interface Row {
+/** A row with the table that it is in. */
+interface StoredRow extends RowPlace {
+  readonly ring: number;
+  /** None where they lie apart: each row has some. */
+  readonly bytes: Buffer;
+}
+
+interface Row extends StoredRow {
   readonly number: number;
   readonly count: number;
-  readonly bytes: Buffer;
 }
 
 /** Rows asked for by one statement, about bytes of them, and bytes until these are known. */
@@ -34,7 +42,8 @@ const rowsAtOnce = 500;
 const bytesAtOnce = 4 * 1024 * 1024;
 const bytesExpected = 32 * limits.logRowDatapointsMax;
 
-const rowsSql = 'SELECT number, count, bytes FROM log WHERE number BETWEEN $1 AND $2 ORDER BY number';
+const rowsSql =
+  'SELECT ring, writer, seq, number, count, bytes FROM log WHERE number BETWEEN $1 AND $2 ORDER BY number';
 
 /**
  * The rows of a part of the index (`rowFields` numbers each), in steps.
@@ -47,7 +56,8 @@ export async function* readRows(query: Query, index: Float64Array): AsyncGenerat
     const to = Math.min(count, from + wanted);
     const numberOf = (n: number) => index[n * rowFields + 4] as number;
     const rows = new Map<number, Row>();
-    for (const row of await query<Row>(rowsSql, [numberOf(from), numberOf(to - 1)])) rows.set(row.number, row);
+    const found = await query<Row>(rowsSql, [numberOf(from), numberOf(to - 1)]);
+    for (const row of await withBytes(query, found)) rows.set(row.number, row);
     let bytes = 0;
     const read: ReadRow[] = [];
     for (let n = from; n < to; n++) {
@@ -56,7 +66,9 @@ export async function* readRows(query: Query, index: Float64Array): AsyncGenerat
       const row = rows.get(numberOf(n));
       if (row === undefined) throw new MissingRow(place);
       bytes += row.bytes.length;
-      read.push({ ...place, firstSeq, count: row.count, content: contentOf(row, place) });
+      const content = contentOf(row, place);
+      const damaged = typeof content === 'string' ? { bytes: row.bytes } : {};
+      read.push({ ...place, ...damaged, firstSeq, count: row.count, content });
     }
     yield read;
     from = to;
@@ -80,4 +92,24 @@ export function contentOf({ bytes, count }: Pick<Row, 'bytes' | 'count'>, place:
     if (error instanceof CorruptChunk || error instanceof RangeError) return error.message;
     throw error;
   }
+}
+
+/**
+ * Where servers go by shard bytes lie apart from their rows, in the shard of their writer: those of one writer are read with a statement.
+ * Bytes that are not there any more stay none.
+ */
+export async function withBytes<Row extends StoredRow>(query: Query, rows: readonly Row[]): Promise<readonly Row[]> {
+  const without = rows.filter(({ bytes }) => bytes.length === 0);
+  if (without.length === 0) return rows;
+  const apart = Map.groupBy(without, ({ ring, writer }) => `${ring}/${writer}`);
+  const found = new Map<string, Buffer>();
+  for (const ofWriter of apart.values()) {
+    const [{ ring, writer } = { ring: 0, writer: 0 }] = ofWriter;
+    const seqs = ofWriter.map(({ seq }) => seq);
+    const parameters = [writer, seqs.reduce((a, b) => Math.min(a, b)), seqs.reduce((a, b) => Math.max(a, b))];
+    const sql = `SELECT seq, bytes FROM log_bytes_${ring} WHERE writer = $1 AND seq BETWEEN $2 AND $3`;
+    for (const { seq, bytes } of await query<{ seq: number; bytes: Buffer }>(sql, parameters))
+      found.set(`${writer}/${seq}`, bytes);
+  }
+  return rows.map((row) => ({ ...row, bytes: found.get(`${row.writer}/${row.seq}`) ?? row.bytes }));
 }

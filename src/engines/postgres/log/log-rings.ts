@@ -39,7 +39,11 @@ export class LogRings {
       }
       const current = rings.find(({ isCurrent }) => isCurrent === 1);
       if (current === undefined || current.last === null || current.bytes < limits.logRingBytes) return;
-      if (empty[0] !== undefined) await this.#database.query(turnSql, [empty[0], current.ring]);
+      const [next] = empty;
+      if (next === undefined) return;
+      // Not with its rows: it waits for all workers, and they are read meanwhile.
+      if (this.#database.isByShard) await this.#database.query(`TRUNCATE log_bytes_${next}`);
+      await this.#database.query(turnSql, [next, current.ring]);
     } catch (error) {
       this.onFailure(error as Error);
     }
@@ -67,8 +71,9 @@ export class LogRings {
 
 const ringsSql = Array.from(
   { length: ringSize },
-  (_, n) => `SELECT ${n} AS ring, (SELECT max(number) FROM log_${n}) AS last, pg_table_size('log_${n}') AS bytes,
+  (_, n) => `SELECT ${n} AS ring, (SELECT max(number) FROM log_${n}) AS last,
+    pg_table_size('log_${n}') + (SELECT CASE WHEN ring = ${n} THEN bytes ELSE 0 END FROM log_end) AS bytes,
     (SELECT ring FROM log_end) = ${n} AS "isCurrent"`,
 ).join(' UNION ALL ');
 const neededSql = 'SELECT 1 FROM node WHERE id <> $1 AND followed_row < $2 LIMIT 1';
-const turnSql = 'UPDATE log_end SET ring = $1 WHERE ring = $2';
+const turnSql = 'UPDATE log_end SET ring = $1, turn = turn + 1, bytes = 0 WHERE ring = $2';

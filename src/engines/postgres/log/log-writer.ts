@@ -37,14 +37,18 @@ export class WriterFenced extends Error {
 /** Tables that the log consists of; each is emptied as a whole. */
 export const ringSize = 4;
 
+/** Of a row that has its bytes, and of one whose bytes lie apart. */
 const ownParameters = 4;
+const apartParameters = 6;
+const none = Buffer.alloc(0);
 
 export class LogWriter {
   readonly #database: PostgresDatabase;
   #connection: OwnConnection | undefined;
   #writer = 0;
   #nextSeq = 1;
-  #ring = 0;
+  /** The table that the log ends in, and which time it does so. */
+  #end = { ring: 0, turn: 0 };
   #refusesBecause: string | undefined;
   #reconnecting: Promise<void> | undefined;
   #isFenced = false;
@@ -72,7 +76,7 @@ export class LogWriter {
       [node],
     );
     this.#writer = (rows[0] as { writer: number }).writer;
-    await this.#readRing();
+    await this.#readEnd();
   }
 
   get writer(): number {
@@ -162,38 +166,52 @@ export class LogWriter {
     }
   }
 
-  async #insert({ seq, count, bytes, beside }: AppendedRow): Promise<GivenPlace> {
-    const others = beside === undefined ? '' : `, ${beside.sql(ownParameters + 1)}`;
-    const parameters = [this.#writer, seq, count, bytes, ...(beside?.parameters ?? [])];
+  async #insert(row: AppendedRow): Promise<GivenPlace> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const { rows } = await this.#own.query<GivenPlace>(appendSql(this.#ring, others), parameters);
-        if (rows[0] !== undefined) return rows[0];
+        const place = this.#database.isByShard ? await this.#addApart(row) : await this.#add(row);
+        if (place !== undefined) return place;
       } catch (error) {
         const isThere = writeFailureOf(error).kind === 'exists';
         if ((!isThere && !isConflict(error)) || attempt === limits.postgresConflictsMax) throw error;
       }
       // It is there already where its commit was made before, or the end of the log is in another table by now.
-      const place = await this.#find(seq, bytes);
-      if (place !== undefined) return place;
-      if (await this.#readRing()) continue;
+      const found = await this.#find(row);
+      if (found !== undefined) return found;
+      if (await this.#readEnd()) continue;
       this.#isFenced = true;
       this.#refusesBecause = 'another process has taken this one for dead';
       throw new WriterFenced();
     }
   }
 
-  async #find(seq: number, bytes: Buffer): Promise<GivenPlace | undefined> {
+  async #add({ seq, count, bytes, beside }: AppendedRow): Promise<GivenPlace | undefined> {
+    const others = beside === undefined ? '' : `, ${beside.sql(ownParameters + 1)}`;
+    const parameters = [this.#writer, seq, count, bytes, ...(beside?.parameters ?? [])];
+    return (await this.#own.query<GivenPlace>(appendSql(this.#end.ring, others), parameters)).rows[0];
+  }
+
+  /** The bytes with a commit of their own, before the row: who finds the row finds its bytes, and bytes without a row are nothing. */
+  async #addApart({ seq, count, bytes, beside }: AppendedRow): Promise<GivenPlace | undefined> {
+    const { ring, turn } = this.#end;
+    const others = beside === undefined ? '' : `, ${beside.sql(apartParameters + 1)}`;
+    const place = [this.#writer, seq];
+    await this.#own.query(putBytesSql(ring), [...place, bytes]);
+    const parameters = [...place, count, none, turn, bytes.length, ...(beside?.parameters ?? [])];
+    return (await this.#own.query<GivenPlace>(appendApartSql(ring, others), parameters)).rows[0];
+  }
+
+  async #find({ seq, bytes }: AppendedRow): Promise<GivenPlace | undefined> {
     return (await this.#own.query<GivenPlace>(findSql, [this.#writer, seq, bytes])).rows[0];
   }
 
   /** Which table the log ends in. @returns false where this writer has no fence any more. */
-  async #readRing(): Promise<boolean> {
-    const { rows } = await this.#own.query<{ ring: number }>(
-      'SELECT ring FROM log_end WHERE EXISTS (SELECT 1 FROM log_writer WHERE writer = $1)',
+  async #readEnd(): Promise<boolean> {
+    const { rows } = await this.#own.query<{ ring: number; turn: number }>(
+      'SELECT ring, turn FROM log_end WHERE EXISTS (SELECT 1 FROM log_writer WHERE writer = $1)',
       [this.#writer],
     );
-    this.#ring = rows[0]?.ring ?? this.#ring;
+    this.#end = rows[0] ?? this.#end;
     return rows.length > 0;
   }
 
@@ -240,11 +258,16 @@ export class LogWriter {
   }
 }
 
+/** What is there already is from a try of which the row was refused, or it is the same. */
+const putBytesSql = (ring: number) => `INSERT INTO log_bytes_${ring} (writer, seq, bytes) VALUES ($1, $2, $3)
+  ON CONFLICT (writer, seq) DO UPDATE SET bytes = excluded.bytes`;
+
 /**
- * Writes, too, so that its commit waits for the synchronous standby: a server that was stopped while a commit waited for one shows the row
- * though the standby lacks it.
+ * A row whose bytes lie apart is known by its place alone: those are put there before it, and a place has other bytes only where its row
+ * was refused. Writes, too, so that its commit waits for the synchronous standby: a server that was stopped while a commit waited for one
+ * shows the row though the standby lacks it.
  */
-const findSql = `WITH found AS (SELECT number, position FROM log WHERE writer = $1 AND seq = $2 AND bytes = $3),
+const findSql = `WITH found AS (SELECT number, position FROM log WHERE writer = $1 AND seq = $2 AND (bytes = '' OR bytes = $3)),
   waited AS (UPDATE log_end SET ring = ring WHERE EXISTS (SELECT 1 FROM found))
   SELECT number, position FROM found`;
 
@@ -253,12 +276,25 @@ const findSql = `WITH found AS (SELECT number, position FROM log WHERE writer = 
  * commit, and never for this process. What belongs beside it depends on `added`, so nothing is stored where the fence is gone or
  * the log ends in another table; where the row is there already, the statement fails and takes no number.
  */
-const appendSql = (
-  ring: number,
-  others: string,
-) => `WITH fence AS (SELECT writer FROM log_writer WHERE writer = $1 FOR KEY SHARE),
-  place AS (UPDATE log_end SET number = number + 1, position = position + CAST($3 AS integer)
-    WHERE ring = ${ring} AND EXISTS (SELECT 1 FROM fence) RETURNING number, position - CAST($3 AS integer) AS position),
+const appendSql = (ring: number, others: string) => addSql({ ring, others, set: '', where: '' });
+
+/** The same of a row whose bytes lie apart, where the table of those was not emptied since they were put there. */
+const appendApartSql = (ring: number, others: string) =>
+  addSql({ ring, others, set: ', bytes = bytes + CAST($6 AS integer)', where: 'AND turn = $5 ' });
+
+const addSql = ({
+  ring,
+  others,
+  set,
+  where,
+}: {
+  readonly ring: number;
+  readonly others: string;
+  readonly set: string;
+  readonly where: string;
+}) => `WITH fence AS (SELECT writer FROM log_writer WHERE writer = $1 FOR KEY SHARE),
+  place AS (UPDATE log_end SET number = number + 1, position = position + CAST($3 AS integer)${set}
+    WHERE ring = ${ring} ${where}AND EXISTS (SELECT 1 FROM fence) RETURNING number, position - CAST($3 AS integer) AS position),
   added AS (INSERT INTO log_${ring} (writer, seq, number, position, count, bytes)
     SELECT CAST($1 AS bigint), CAST($2 AS bigint), number, position, CAST($3 AS integer), CAST($4 AS bytea) FROM place
     RETURNING writer, number, position)${others}

@@ -1,7 +1,7 @@
 // Reads the chunks of a sensor for one step of a read. One statement says how far the sensor is sealed and which chunks there are,
 // and has the bytes of those that the step needs first; what it needs beyond is fetched, and the step made again. Bytes of
 // a chunk never change under its id; where it is gone, all begins anew. Where there is a standby, it is asked for chunks first, and where
-// it cannot answer, the step is made again from the primary.
+// it cannot answer, the step is made again from the primary. Where servers go by shard, the shard of the sensor is asked.
 import { Refusal } from '../../../base/refusal.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
@@ -10,7 +10,8 @@ import type { ChunkRange, ChunkSource, UnopenedChunk } from '../../shared/reads/
 import type { DecodedChunks } from '../../shared/reads/decoded-chunks.ts';
 import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
 import { StandbyUnfit } from '../database/standby-database.ts';
-import type { ChunkRows, FetchedRows, PrimaryRows, StandbyRows, WantedChunks } from './chunk-rows.ts';
+import { type ChunkRows, type FetchedRows, PrimaryRows, type StandbyRows, type WantedChunks } from './chunk-rows.ts';
+import { type ChunkDatabase, ShardRows } from './shard-rows.ts';
 import type { StandbyOutcome } from './standby-watch.ts';
 
 /** The step needs more than was fetched: bytes of chunks, or (undefined) more chunks. */
@@ -38,22 +39,28 @@ const bytesAtOnce = 4 * 1024 * 1024;
 const attemptsMax = 20;
 
 export class ChunkReader {
+  readonly #database: ChunkDatabase;
   readonly #primary: PrimaryRows;
+  readonly #shards: ShardRows;
   readonly #standby: StandbySource | undefined;
   readonly #decoded: DecodedChunks;
 
   constructor(parts: {
-    readonly primary: PrimaryRows;
+    readonly database: ChunkDatabase;
     readonly standby: StandbySource | undefined;
     readonly decoded: DecodedChunks;
   }) {
-    this.#primary = parts.primary;
+    const { database } = parts;
+    this.#database = database;
+    this.#primary = new PrimaryRows((sql, parameters) => database.query(sql, parameters));
+    this.#shards = new ShardRows(database);
     this.#standby = parts.standby;
     this.#decoded = parts.decoded;
   }
 
   /** Calls `read` with the chunks, again with more of them as long as it needs more. @throws Refusal `damaged`, `storage` */
   async read<T>(wanted: WantedChunks, read: (chunks: ChunkSource) => T): Promise<T> {
+    if (this.#database.isByShard) return (await this.#readFrom(this.#shards, wanted, read)).result;
     if (this.#standby !== undefined) {
       const { rows, note } = this.#standby;
       try {

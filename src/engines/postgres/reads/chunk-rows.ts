@@ -18,7 +18,7 @@ export interface WantedChunks {
 }
 
 /** What one state of the database says of a sensor: how far it is sealed, spans that were set aside, and its names, as JSON. */
-interface SensorState {
+export interface SensorState {
   readonly sealed: number;
   readonly aside: string | null;
   readonly names: string | null;
@@ -134,7 +134,7 @@ function behind(): StandbyUnfit {
   return new StandbyUnfit('behind', 'It has not replayed what was changed, or other things than the primary.');
 }
 
-function parametersOf({ sensor, fromMs, toMs, datapoints }: WantedChunks, most: number): readonly number[] {
+export function parametersOf({ sensor, fromMs, toMs, datapoints }: WantedChunks, most: number): readonly number[] {
   return [sensor, fromMs, toMs, most, datapoints];
 }
 
@@ -142,7 +142,7 @@ function bytesParametersOf(sensor: number, spans: readonly ChunkSpan[]): readonl
   return [sensor, spans.map(({ first }) => first), spans.map(({ last }) => last), spans.map(({ id }) => id)];
 }
 
-function chunksOf(rows: readonly ChunkRow[]): ChunkRow[] {
+export function chunksOf(rows: readonly ChunkRow[]): ChunkRow[] {
   return rows.filter(({ id }) => id !== null);
 }
 
@@ -150,14 +150,14 @@ const versionSql = '(SELECT version FROM series WHERE sensor = $1)';
 /** How far the sensor is sealed: by the last whole pass, or by the one under way where that has come to it. */
 const sealedSql = `(SELECT coalesce(max(up_to), 0) FROM seal_pass WHERE is_whole = 1
   OR number = (SELECT pass FROM series WHERE sensor = $1)) AS sealed`;
-const asideSql = `(SELECT json_agg(json_build_array(first, last))::text FROM damaged_chunk
+export const asideSql = `(SELECT json_agg(json_build_array(first, last))::text FROM damaged_chunk
   WHERE sensor = $1 AND first <= $3 AND last >= $2) AS aside`;
-const namesSql = `(SELECT json_build_array(device.id, sensor.id)::text FROM sensor JOIN device ON device.key = sensor.device
+export const namesSql = `(SELECT json_build_array(device.id, sensor.id)::text FROM sensor JOIN device ON device.key = sensor.device
   WHERE sensor.key = $1) AS names`;
 const stateSql = `SELECT ${versionSql} AS version, ${sealedSql}, ${asideSql}, ${namesSql}`;
 
 /** \`before\`: datapoints of the chunks that the step comes to before one. One row without a chunk where there is none. */
-const chunksSql = (state: string, where: string, order: string) => `SELECT ${state},
+export const chunksSql = (state: string, where: string, order: string) => `SELECT ${state},
     place.id, place.first, place.last, place.count, place.size, CASE WHEN place.before <= $5 THEN place.bytes END AS bytes
   FROM (SELECT 1) AS one LEFT JOIN (SELECT id, first, last, count, octet_length(bytes) AS size, bytes,
       sum(count) OVER (ORDER BY ${order}) - count AS before
@@ -165,9 +165,9 @@ const chunksSql = (state: string, where: string, order: string) => `SELECT ${sta
   ) AS place ON true ORDER BY ${order.replaceAll(/(\w+)( DESC)?/g, (_all, name, down = '') => `place.${name}${down}`)}`;
 
 /** The last chunk that begins before the range may reach into it. */
-const isInRange =
+export const isInRange =
   'first >= coalesce((SELECT max(first) FROM chunk WHERE sensor = $1 AND first < $2), $2) AND first <= $3 AND last >= $2';
-const [up, down] = ['first, last, id', 'first DESC, last DESC, id DESC'];
+export const [up, down] = ['first, last, id', 'first DESC, last DESC, id DESC'];
 const upSql = chunksSql(`${sealedSql}, ${asideSql}, ${namesSql}`, isInRange, up);
 const downSql = chunksSql(`${sealedSql}, ${asideSql}, ${namesSql}`, isInRange, down);
 

@@ -25,17 +25,24 @@ interface SensorRow {
 /** Sensors of a page: the event loop has its turn between two. */
 const pageSensors = 2_000;
 
-const pageSql = `SELECT sensor.device, sensor.id, sensor.key AS sensor, sensor.calib, series.at, series.stamped, series.received,
-    series.number, CASE WHEN octet_length(series.text) <= ${limits.filterValueBytesMax} THEN series.text END AS text
-  FROM sensor LEFT JOIN series ON series.sensor = sensor.key AND series.at IS NOT NULL
-  WHERE (sensor.device, sensor.id) > ($1, $2) ORDER BY sensor.device, sensor.id LIMIT ${pageSensors}`;
+const ownColumns = 'sensor.device, sensor.id, sensor.key AS sensor, sensor.calib';
+const lastColumns = `series.at, series.stamped, series.received, series.number,
+    CASE WHEN octet_length(series.text) <= ${limits.filterValueBytesMax} THEN series.text END AS text`;
+const page = `WHERE (sensor.device, sensor.id) > ($1, $2) ORDER BY sensor.device, sensor.id LIMIT ${pageSensors}`;
+const pageSql = `SELECT ${ownColumns}, ${lastColumns}
+  FROM sensor LEFT JOIN series ON series.sensor = sensor.key AND series.at IS NOT NULL ${page}`;
+/** By shard, one after the other: the first is of the coordinator alone. */
+const sensorsSql = `SELECT ${ownColumns} FROM sensor ${page}`;
+const lastSql = `SELECT series.sensor, ${lastColumns} FROM series WHERE series.sensor = ANY(CAST($1 AS bigint[])) AND series.at IS NOT NULL`;
+
+const none = { at: null, stamped: 0, received: 0, number: null, text: null };
 
 export class LastValueDevices {
-  readonly #database: Pick<PostgresDatabase, 'search'>;
+  readonly #database: Pick<PostgresDatabase, 'search' | 'isByShard'>;
   readonly #state: Pick<LogState, 'head' | 'sealedSeq'>;
 
   constructor(parts: {
-    readonly database: Pick<PostgresDatabase, 'search'>;
+    readonly database: Pick<PostgresDatabase, 'search' | 'isByShard'>;
     readonly state: Pick<LogState, 'head' | 'sealedSeq'>;
   }) {
     this.#database = parts.database;
@@ -70,9 +77,17 @@ export class LastValueDevices {
     for (;;) {
       if (performance.now() > endMs) throw searchTooLong();
       const { sealedSeq } = this.#state;
-      const rows = await this.#database.search<SensorRow>(pageSql, [device, id]);
+      const rows = await this.#rows(device, id);
       if (this.#state.sealedSeq === sealedSeq) return rows;
     }
+  }
+
+  async #rows(device: number, id: string): Promise<readonly SensorRow[]> {
+    if (!this.#database.isByShard) return this.#database.search<SensorRow>(pageSql, [device, id]);
+    const sensors = await this.#database.search<SensorRow>(sensorsSql, [device, id]);
+    const last = await this.#database.search<SensorRow>(lastSql, [sensors.map(({ sensor }) => sensor)]);
+    const lastOf = new Map(last.map((row) => [row.sensor, row]));
+    return sensors.map((row) => ({ ...none, ...lastOf.get(row.sensor), ...row }));
   }
 
   #metBy(row: SensorRow, { tests }: AskedLastValues): number {

@@ -39,6 +39,11 @@ interface LatestRow {
   readonly text: string | null;
 }
 
+interface TimeRow {
+  readonly sensor: number;
+  readonly at: number | null;
+}
+
 interface SeriesParts {
   readonly database: PostgresDatabase;
   readonly head: Head;
@@ -61,9 +66,8 @@ export class PostgresSeries extends StepwiseSeries implements Series {
     super(parts);
     this.#parts = parts;
     const allocate = (bytes: number) => new Uint8Array(bytes);
-    const query = <Row>(sql: string, parameters: readonly unknown[]) => parts.database.query<Row>(sql, parameters);
     const decodedBytesMax = limits.decodedBytesShortReads;
-    this.#steps = new StepReader(query, { decodedBytesMax, allocate, standby: parts.standby });
+    this.#steps = new StepReader(parts.database, { decodedBytesMax, allocate, standby: parts.standby });
   }
 
   override async range(query: RangeQuery, asker: Asker): Promise<RangeStep> {
@@ -100,7 +104,18 @@ export class PostgresSeries extends StepwiseSeries implements Series {
   }
 
   protected async readLatestTimes(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>> {
-    const rows = await this.#parts.database.query<{ sensor: number; at: number | null }>(latestTimesSql, [sensors]);
+    return this.#timesOf(sensors, { allSql: latestTimesSql, oneSql: latestTimeSql });
+  }
+
+  /** By shard with a statement for each. */
+  async #timesOf(
+    sensors: readonly SensorKey[],
+    { allSql, oneSql }: { readonly allSql: string; readonly oneSql: string },
+  ): Promise<Map<SensorKey, number>> {
+    const { database } = this.#parts;
+    const rows: TimeRow[] = [];
+    if (!database.isByShard) rows.push(...(await database.query<TimeRow>(allSql, [sensors])));
+    else for (const sensor of sensors) rows.push(...(await database.query<TimeRow>(oneSql, [sensor])));
     return new Map(rows.flatMap(({ sensor, at }) => (at === null ? [] : [[sensor as SensorKey, at] as const])));
   }
 
@@ -137,22 +152,29 @@ export class PostgresSeries extends StepwiseSeries implements Series {
     return this.#parts.edits.correct(correction, asker);
   }
 
-  async oldest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>> {
-    const rows = await this.#parts.database.query<{ sensor: number; at: number | null }>(oldestSql, [sensors]);
-    return new Map(rows.flatMap(({ sensor, at }) => (at === null ? [] : [[sensor as SensorKey, at] as const])));
+  oldest(sensors: readonly SensorKey[]): Promise<Map<SensorKey, number>> {
+    return this.#timesOf(sensors, { allSql: oldestSql, oneSql: oldestOfOneSql });
   }
 
   #latestRows(sensors: readonly SensorKey[]): Promise<LatestRow[]> {
+    const [sensor, ...others] = sensors;
+    if (others.length === 0) return this.#parts.database.query<LatestRow>(latestOfOneSql, [sensor]);
     return this.#parts.database.query<LatestRow>(latestSql, [sensors]);
   }
 }
 
-const latestSql = `SELECT sensor, position, at, stamped, received, number, text FROM series
-  WHERE sensor = ANY(CAST($1 AS bigint[])) AND at IS NOT NULL`;
+const latestOf = (which: string) => `SELECT sensor, position, at, stamped, received, number, text FROM series
+  WHERE ${which} AND at IS NOT NULL`;
+const latestSql = latestOf('sensor = ANY(CAST($1 AS bigint[]))');
+const latestOfOneSql = latestOf('sensor = $1');
 /** Chunks of a sensor do not overlap: the one that begins last ends last. */
 const latestTimesSql = `SELECT sensor,
     (SELECT last FROM chunk WHERE chunk.sensor = one.sensor ORDER BY first DESC, last DESC LIMIT 1) AS at
   FROM unnest(CAST($1 AS bigint[])) AS one(sensor)`;
+const latestTimeSql = 'SELECT sensor, last AS at FROM chunk WHERE sensor = $1 ORDER BY first DESC, last DESC LIMIT 1';
+const oldestOfOneSql = `SELECT CAST($1 AS bigint) AS sensor, min(one.at) AS at FROM (
+  SELECT min(first) AS at FROM chunk WHERE sensor = $1
+  UNION ALL SELECT min(last) AS at FROM damaged_chunk WHERE sensor = $1) AS one`;
 const oldestSql = `SELECT sensor, least((SELECT min(first) FROM chunk WHERE chunk.sensor = one.sensor),
     (SELECT min(last) FROM damaged_chunk WHERE damaged_chunk.sensor = one.sensor)) AS at
   FROM unnest(CAST($1 AS bigint[])) AS one(sensor)`;

@@ -8,9 +8,9 @@ import { DecodedChunks } from '../../shared/reads/decoded-chunks.ts';
 import type { Reads } from '../../shared/reads/long-reads.ts';
 import { aggregateStep, downsampleStep, type TextBuffer, textStep } from '../../shared/reads/series-computations.ts';
 import { SeriesReader } from '../../shared/reads/series-reader.ts';
-import type { Query } from '../log/log-reader.ts';
 import { ChunkReader, type StandbySource } from './chunk-reader.ts';
-import { PrimaryRows, type WantedChunks } from './chunk-rows.ts';
+import type { WantedChunks } from './chunk-rows.ts';
+import type { ChunkDatabase } from './shard-rows.ts';
 
 /** One step that is asked for. */
 export type StepRequest = {
@@ -26,11 +26,11 @@ export class StepReader {
   readonly #allocate: TextBuffer;
 
   /**
-   * @param query asks the primary.
+   * @param database the primary.
    * @param options bytes of decoded chunks kept for later reads; where texts are written; what is asked for chunks first.
    */
   constructor(
-    query: Query,
+    database: ChunkDatabase,
     options: {
       readonly decodedBytesMax: number;
       readonly allocate: TextBuffer;
@@ -38,7 +38,7 @@ export class StepReader {
     },
   ) {
     const decoded = new DecodedChunks({ bytesMax: options.decodedBytesMax });
-    this.#chunks = new ChunkReader({ primary: new PrimaryRows(query), standby: options.standby, decoded });
+    this.#chunks = new ChunkReader({ database, standby: options.standby, decoded });
     this.#allocate = options.allocate;
   }
 

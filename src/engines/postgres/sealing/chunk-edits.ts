@@ -41,7 +41,7 @@ const nextSql = `SELECT id, first, last, count FROM chunk WHERE sensor = $1
 
 /** The datapoints of a chunk; undefined where it is damaged. @throws UnknownVersion */
 export async function decode(connection: Connection, chunk: ChunkKey): Promise<Columns | undefined> {
-  const bytes = (await readBytes(queryOf(connection), [chunk])).get(chunk.id);
+  const bytes = (await readBytes(queryOf(connection), [chunk], connection.isByShard)).get(chunk.id);
   try {
     return decodeChunk(bytes ?? new Uint8Array(0));
   } catch (error) {

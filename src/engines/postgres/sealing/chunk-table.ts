@@ -1,10 +1,12 @@
-// Statements on the table `chunk`, many rows at a time, inside the caller's transaction. Whoever changes chunks of a sensor
-// changes the version of its row in `series` first, so that changes of one sensor come one after the other, a pass of
-// sealing that was planned before is told, and a read that takes chunks from a standby knows whether they are the present ones.
+// Statements on the table `chunk`, many rows at a time, or by shard (distributed-tables.ts) those of a sensor, inside the caller's
+// transaction. Whoever changes chunks of a sensor changes the version of its row in `series` first, so that changes of one sensor come one
+// after the other, a pass of sealing that was planned before is told, and a read that takes chunks from a standby knows whether they are the
+// present ones.
 import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
 import type { SealedChunk } from '../../shared/sealing/sealed-sensor.ts';
 import type { Connection } from '../database/postgres-database.ts';
 import type { Query } from '../log/log-reader.ts';
+import { forEach } from './shards.ts';
 
 /** A chunk by its key, which an index has. */
 export interface ChunkKey extends Pick<ChunkSpan, 'id' | 'first' | 'last'> {
@@ -41,6 +43,10 @@ export async function lockSeries(
 /** The bytes of all go as one parameter, because as an array of texts they would be twice as many. */
 export async function addChunks(connection: Connection, chunks: readonly SealedChunk[]): Promise<void> {
   if (chunks.length === 0) return;
+  if (connection.isByShard) {
+    await Promise.all(chunks.map((chunk) => connection.query(addOneSql, parametersOfChunk(chunk))));
+    return;
+  }
   const offsets: number[] = [];
   let offset = 1;
   for (const { bytes } of chunks) {
@@ -66,6 +72,15 @@ export async function addChunks(connection: Connection, chunks: readonly SealedC
   ]);
 }
 
+function parametersOfChunk({ sensor, summary, bytes }: SealedChunk): unknown[] {
+  const { first, last, count, numbers, min, max, sum } = summary;
+  const ofNumbers = numbers > 0 ? [min, max, sum] : [null, null, null];
+  return [sensor, first, last, count, numbers, ...ofNumbers, bytes];
+}
+
+const addOneSql = `INSERT INTO chunk (sensor, first, last, count, numbers, min, max, sum, bytes)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
+
 const arrays = (types: readonly string[]) => types.map((type, n) => `CAST($${n + 1} AS ${type}[])`).join(', ');
 
 const addSql = `INSERT INTO chunk (sensor, first, last, count, numbers, min, max, sum, bytes)
@@ -80,9 +95,29 @@ function parametersOf(keys: readonly ChunkKey[]): unknown[] {
   return (['sensor', 'first', 'last', 'id'] as const).map((name) => keys.map((key) => key[name]));
 }
 
+/** A condition on chunks of one sensor, with the parameters of `bySensor`: an id is that of one chunk. */
+const ofOneSensor = 'sensor = $1 AND first = ANY(CAST($2 AS bigint[])) AND id = ANY(CAST($3 AS bigint[]))';
+const removeOfOneSql = `DELETE FROM chunk WHERE ${ofOneSensor}`;
+const setAsideOfOneSql = `INSERT INTO damaged_chunk (sensor, first, last, count, bytes)
+  SELECT sensor, first, last, count, bytes FROM chunk WHERE ${ofOneSensor}`;
+const bytesOfOneSql = `SELECT id, bytes FROM chunk WHERE ${ofOneSensor}`;
+
+/** Parameters for a statement on the chunks of each sensor. */
+function bySensor(keys: readonly ChunkKey[]): unknown[][] {
+  return [...Map.groupBy(keys, ({ sensor }) => sensor)].map(([sensor, some]) => [
+    sensor,
+    some.map(({ first }) => first),
+    some.map(({ id }) => id),
+  ]);
+}
+
 /** @returns how many of them there were. */
 export async function removeChunks(connection: Connection, keys: readonly ChunkKey[]): Promise<number> {
   if (keys.length === 0) return 0;
+  if (connection.isByShard) {
+    const gone = await Promise.all(bySensor(keys).map((some) => connection.query(removeOfOneSql, some)));
+    return gone.reduce((sum, { count }) => sum + count, 0);
+  }
   const sql = `DELETE FROM chunk USING ${keysSql} WHERE ${isKey}`;
   return (await connection.query(sql, parametersOf(keys))).count;
 }
@@ -90,6 +125,10 @@ export async function removeChunks(connection: Connection, keys: readonly ChunkK
 /** Keeps chunks whose bytes are damaged aside, for who may be able to read them. */
 export async function setAside(connection: Connection, keys: readonly ChunkKey[]): Promise<void> {
   if (keys.length === 0) return;
+  if (connection.isByShard) {
+    await Promise.all(bySensor(keys).map((some) => connection.query(setAsideOfOneSql, some)));
+    return;
+  }
   await connection.query(
     `INSERT INTO damaged_chunk (sensor, first, last, count, bytes)
       SELECT chunk.sensor, chunk.first, chunk.last, chunk.count, chunk.bytes FROM chunk JOIN ${keysSql} ON ${isKey}`,
@@ -98,8 +137,16 @@ export async function setAside(connection: Connection, keys: readonly ChunkKey[]
 }
 
 /** The bytes of chunks, by their ids; those that are gone are left out. */
-export async function readBytes(query: Query, keys: readonly ChunkKey[]): Promise<Map<number, Buffer>> {
+export async function readBytes(
+  query: Query,
+  keys: readonly ChunkKey[],
+  isByShard: boolean,
+): Promise<Map<number, Buffer>> {
   if (keys.length === 0) return new Map();
+  if (isByShard) {
+    const found = await forEach(bySensor(keys), (some) => query<{ id: number; bytes: Buffer }>(bytesOfOneSql, some));
+    return new Map(found.flat().map(({ id, bytes }) => [id, bytes]));
+  }
   const sql = `SELECT chunk.id, chunk.bytes FROM ${keysSql} JOIN chunk ON ${isKey}`;
   const rows = await query<{ id: number; bytes: Buffer }>(sql, parametersOf(keys));
   return new Map(rows.map(({ id, bytes }) => [id, bytes]));

@@ -53,6 +53,7 @@ export function purgeSome(
   database: PostgresDatabase,
   { sensors }: { readonly sensors: readonly number[] },
 ): Promise<boolean> {
+  if (database.isByShard) return purgeByShard(database, sensors);
   return database.transaction(async (connection) => {
     let isDone = true;
     for (const sql of purgeSql) if ((await connection.query(sql, [])).count >= limits.purgeChunksMax) isDone = false;
@@ -60,6 +61,35 @@ export function purgeSome(
     return isDone;
   });
 }
+
+/** One sensor after the other: its row of `series` goes last, and says that something may be left. */
+async function purgeByShard(database: PostgresDatabase, sensors: readonly number[]): Promise<boolean> {
+  const purged = await database.query<{ sensor: number }>('SELECT sensor FROM purge');
+  const parameters = [purged.map(({ sensor }) => sensor), limits.purgeChunksMax];
+  const left = purged.length === 0 ? [] : await database.query<{ sensor: number }>(leftSql, parameters);
+  let count = 0;
+  for (const { sensor } of left) {
+    count += 1 + (await database.transaction((connection) => purgeOne(connection, sensor)));
+    if (count >= limits.purgeChunksMax) return false;
+  }
+  if (sensors.length > 0) await database.query('DELETE FROM purge WHERE sensor = ANY ($1)', [sensors]);
+  return true;
+}
+
+async function purgeOne(connection: Connection, sensor: number): Promise<number> {
+  const { rows } = await connection.query<FoundChunk>(someSql, [sensor, limits.purgeChunksMax]);
+  await removeChunks(
+    connection,
+    rows.map((row) => ({ ...row, sensor })),
+  );
+  if (rows.length === limits.purgeChunksMax) return rows.length;
+  await connection.query('DELETE FROM damaged_chunk WHERE sensor = $1', [sensor]);
+  await connection.query('DELETE FROM series WHERE sensor = $1', [sensor]);
+  return rows.length;
+}
+
+const leftSql = 'SELECT sensor FROM series WHERE sensor = ANY(CAST($1 AS bigint[])) LIMIT $2';
+const someSql = 'SELECT id, first, last, count FROM chunk WHERE sensor = $1 ORDER BY first, last, id LIMIT $2';
 
 const purgeSql = ['chunk', 'damaged_chunk', 'series'].map(
   (table) =>

@@ -1,19 +1,23 @@
-// The chunks into which new datapoints of many sensors may go, read by one statement.
+// The chunks into which new datapoints of many sensors may go, read by one statement; or, by shard, by one for each sensor.
 import { limits } from '../../../config/limits.ts';
 import type { Columns } from '../../../domain/datapoints/columns.ts';
 import { type ChunkSpan, isFull } from '../../shared/sealing/chunk-plan.ts';
 import type { SealedPlaces } from '../../shared/sealing/sealed-sensor.ts';
 import type { Query } from '../log/log-reader.ts';
+import { forEach } from './shards.ts';
 
 /** The chunks of a sensor when the pass looked at them. */
 export interface PlacesOfSensor extends SealedPlaces {
   readonly version: number;
 }
 
-interface Row extends ChunkSpan {
-  readonly sensor: number;
+interface OwnRow extends ChunkSpan {
   readonly version: number;
   readonly behind: number;
+}
+
+interface Row extends OwnRow {
+  readonly sensor: number;
 }
 
 /** Chunks that are read of each sensor: usually the few small ones at its end are enough. */
@@ -22,13 +26,18 @@ const spansUsual = 12;
 export async function readPlaces(
   query: Query,
   fresh: ReadonlyMap<number, Columns>,
+  isByShard: boolean,
 ): Promise<Map<number, PlacesOfSensor>> {
   const places = new Map<number, PlacesOfSensor>();
   let sensors = [...fresh.keys()];
   for (let most = spansUsual; sensors.length > 0; most *= spansUsual) {
     const lasts = sensors.map((sensor) => lastOf(fresh.get(sensor) as Columns));
-    const found = new Map<number, Row[]>(sensors.map((sensor) => [sensor, []]));
-    for (const row of await query<Row>(placesSql, [sensors, lasts, most])) found.get(row.sensor)?.push(row);
+    const found = new Map<number, OwnRow[]>(sensors.map((sensor) => [sensor, []]));
+    if (isByShard) {
+      await forEach([...sensors.entries()], async ([n, sensor]) =>
+        found.set(sensor, await query<OwnRow>(placesOfOneSql, [sensor, lasts[n], most])),
+      );
+    } else for (const row of await query<Row>(placesSql, [sensors, lasts, most])) found.get(row.sensor)?.push(row);
     const left: number[] = [];
     for (const [sensor, rows] of found) {
       const spans = rows.filter(({ id }) => id !== null);
@@ -58,3 +67,10 @@ const placesSql = `SELECT one.sensor, coalesce(series.version, 0) AS version, pl
   LEFT JOIN LATERAL (SELECT id, first, last, count, octet_length(bytes) AS size FROM chunk
     WHERE chunk.sensor = one.sensor AND first <= one.last ORDER BY first DESC, chunk.last DESC, id DESC LIMIT $3) AS place ON true
   ORDER BY one.sensor, place.first DESC, place.last DESC, place.id DESC`;
+
+const placesOfOneSql = `SELECT place.*, coalesce((SELECT version FROM series WHERE sensor = $1), 0) AS version,
+    (SELECT coalesce(sum(part.count), 0) FROM (SELECT count FROM chunk WHERE sensor = $1 AND first > $2
+      ORDER BY first LIMIT ${Math.ceil(limits.chunkDatapointsWanted / 256)}) AS part) AS behind
+  FROM (SELECT 1) AS one LEFT JOIN (SELECT id, first, last, count, octet_length(bytes) AS size FROM chunk
+    WHERE sensor = $1 AND first <= $2 ORDER BY first DESC, last DESC, id DESC LIMIT $3) AS place ON true
+  ORDER BY place.first DESC, place.last DESC, place.id DESC`;

@@ -13,16 +13,18 @@ import type { ChunkPlacement, ChunkSpan } from '../../shared/sealing/chunk-plan.
 import { LogOfPass } from '../../shared/sealing/log-of-pass.ts';
 import { planSensor, type SealedChunk, type SealedLatest, sealSensor } from '../../shared/sealing/sealed-sensor.ts';
 import { writeChunk } from '../../shared/sealing/written-chunk.ts';
+import type { Distribution } from '../database/distributed-tables.ts';
 import type { Connection, PostgresDatabase } from '../database/postgres-database.ts';
-import { toColumns } from '../database/value-column.ts';
 import { applyEdits } from '../log/log-edits.ts';
 import { type Query, type ReadRow, readRows } from '../log/log-reader.ts';
 import { addFingerprints } from '../log/publish-fingerprints.ts';
 import { forgetAllRepeatedBodies } from '../log/receipts.ts';
 import type { PassOrder, PassResult } from '../log/store-protocol.ts';
 import { written } from './chunk-edits.ts';
-import { addChunks, type ChunkKey, queryOf, readBytes, removeChunks, setAside, versionStep } from './chunk-table.ts';
+import { addChunks, type ChunkKey, queryOf, readBytes, removeChunks, setAside } from './chunk-table.ts';
 import { type PlacesOfSensor, readPlaces } from './sealing-places.ts';
+import { lockSensors, putLatest } from './series-table.ts';
+import { groupByShard } from './shards.ts';
 
 /** Datapoints of the sensors that are planned at a time, about. */
 const unitDatapoints = 50_000;
@@ -71,19 +73,47 @@ export class SealingPass {
     const log = new LogOfPass(pieces, count);
     const result = { sensors: log.sensors.length, datapoints: log.count, damage: this.#describeDamage() };
     if (await this.#isWhole()) return result;
-    const left = log.sensors.filter((sensor) => !done.has(sensor));
+    let left = log.sensors.filter((sensor) => !done.has(sensor));
+    while (!(await this.#sealRest(left, log))) {
+      const sealed = await this.#sensorsDone();
+      left = left.filter((sensor) => !sealed.has(sensor));
+    }
+    return result;
+  }
+
+  /**
+   * By shard the pass is stored before any of its units, and its end behind all of them: a read asks for passes first and for the sensor then,
+   * which are of two states of the database.
+   * @returns whether that was all: where tables are distributed meanwhile, the rest is to be grouped anew.
+   */
+  async #sealRest(left: readonly number[], log: LogOfPass): Promise<boolean> {
+    const grouped = this.#database.distribution.value;
+    if (grouped === 0) return this.#sealAll(left, log, { grouped, endsPass: true });
+    await this.#database.transaction((connection) => this.#begin(connection));
+    for (const sensors of await groupByShard(this.#database, left))
+      if (!(await this.#sealAll(sensors, log, { grouped, endsPass: false }))) return false;
+    await this.#database.transaction((connection) => Promise.all([this.#begin(connection), ...this.#end(connection)]));
+    return true;
+  }
+
+  async #sealAll(
+    sensors: readonly number[],
+    log: LogOfPass,
+    { grouped, endsPass }: { readonly grouped: Distribution; readonly endsPass: boolean },
+  ): Promise<boolean> {
     let [fresh, datapoints] = [new Map<number, Columns>(), 0];
-    for (const [n, sensor] of left.entries()) {
+    for (const [n, sensor] of sensors.entries()) {
       const columns = log.columnsOf(sensor);
       fresh.set(sensor, columns);
       datapoints += columns.count;
       const isFull = datapoints >= unitDatapoints || fresh.size >= limits.sealUnitSensors;
-      if (!isFull || n === left.length - 1) continue;
+      if (!isFull || n === sensors.length - 1) continue;
       await this.#seal(fresh, log, { isLast: false });
+      if (this.#database.distribution.value !== grouped) return false;
       [fresh, datapoints] = [new Map(), 0];
     }
-    await this.#seal(fresh, log, { isLast: true });
-    return result;
+    await this.#seal(fresh, log, { isLast: endsPass });
+    return true;
   }
 
   /** Whether all of it is stored: the connection may have broken before anybody heard of that. */
@@ -123,11 +153,16 @@ export class SealingPass {
 
   /** Those that are sealed already, where the pass was interrupted, and those that were removed. */
   async #sensorsDone(): Promise<ReadonlySet<number>> {
-    const rows = await this.#query<{ sensor: number }>(
-      'SELECT sensor FROM series WHERE pass = $1 UNION ALL SELECT sensor FROM purge',
-      [this.#order.number],
-    );
-    return new Set(rows.map(({ sensor }) => sensor));
+    const parameters = [this.#order.number];
+    const sensors: { readonly sensor: number }[] = [];
+    if (this.#database.isByShard) {
+      const both = await this.#database.queryBoth<{ sensor: number }, { sensor: number }>(
+        [sealedSql, parameters],
+        [purgedSql, []],
+      );
+      sensors.push(...both.flat());
+    } else sensors.push(...(await this.#query<{ sensor: number }>(`${sealedSql} UNION ALL ${purgedSql}`, parameters)));
+    return new Set(sensors.map(({ sensor }) => sensor));
   }
 
   /** With the last unit the pass ends. */
@@ -148,7 +183,7 @@ export class SealingPass {
     }
     // A long removal changes a chunk every few milliseconds: it would always come before.
     await this.#database.transaction(async (connection) => {
-      await connection.query(lockSql, [[...fresh.keys()]]);
+      await lockSensors(connection, [...fresh.keys()]);
       const planned = await this.#plan(fresh, queryOf(connection));
       await this.#begin(connection);
       await Promise.all([this.#write(connection, { ...planned, latest }), ...end(connection)]);
@@ -156,7 +191,7 @@ export class SealingPass {
   }
 
   async #plan(fresh: Fresh, query: Query): Promise<Planned> {
-    const places = await readPlaces(query, fresh);
+    const places = await readPlaces(query, fresh, this.#database.isByShard);
     const plans = new Map<number, readonly ChunkPlacement[]>();
     const replaced: ChunkKey[] = [];
     for (const [sensor, columns] of fresh) {
@@ -164,7 +199,7 @@ export class SealingPass {
       plans.set(sensor, placements);
       for (const { replaces } of placements) replaced.push(...replaces.map((span) => ({ ...span, sensor })));
     }
-    const bytes = await readBytes(query, replaced);
+    const bytes = await readBytes(query, replaced, this.#database.isByShard);
     const damaged: ChunkKey[] = [];
     const chunks: SealedChunk[] = [];
     for (const [sensor, placements] of plans) {
@@ -191,19 +226,10 @@ export class SealingPass {
     { unit, latest, places }: Planned & { readonly latest: readonly SealedLatest[] },
   ): Promise<void> {
     if (latest.length === 0) return;
-    const values = latest.map(({ value }) => toColumns(value));
-    const put = connection.query(putLatestSql, [
-      latest.map(({ sensor }) => sensor),
-      latest.map(({ sensor }) => places.get(sensor)?.version ?? 0),
-      latest.map(({ at }) => at),
-      latest.map(({ seq }) => seq),
-      latest.map(({ stamped }) => stamped),
-      latest.map(({ received }) => received),
-      values.map(({ number }) => number),
-      values.map(({ text }) => text),
-      this.#order.number,
-      versionStep(),
-    ]);
+    const put = putLatest(connection, latest, {
+      pass: this.#order.number,
+      versionOf: (sensor) => places.get(sensor)?.version ?? 0,
+    });
     const [changed, , removed] = await Promise.all([
       put,
       setAside(connection, unit.damaged),
@@ -211,7 +237,7 @@ export class SealingPass {
       addChunks(connection, unit.chunks),
       unit.damaged.length > 0 ? connection.query(forgetAllRepeatedBodies, []) : undefined,
     ]);
-    if (changed.count < latest.length || removed < unit.replaced.length) throw new PlannedBefore();
+    if (changed < latest.length || removed < unit.replaced.length) throw new PlannedBefore();
   }
 
   /** All units are stored: from now on the log is sealed up to the pass. */
@@ -220,7 +246,8 @@ export class SealingPass {
     const writes: Promise<unknown>[] = [connection.query(wholeSql, [number, this.#newestReceivedMs ?? null])];
     writes.push(connection.query('DELETE FROM seal_pass WHERE number < $1', [number]));
     if (this.#fingerprints.length > 0) writes.push(connection.query(addFingerprints, [this.#fingerprints]));
-    for (const { writer, seq } of this.#damaged) writes.push(connection.query(setRowAsideSql, [writer, seq]));
+    for (const { writer, seq, bytes } of this.#damaged)
+      writes.push(connection.query(setRowAsideSql, [writer, seq, bytes]));
     if (this.#damaged.length > 0) writes.push(connection.query(forgetAllRepeatedBodies, []));
     return writes;
   }
@@ -247,19 +274,8 @@ function columnsOf(bytes: Uint8Array): Columns | undefined {
   }
 }
 
-/** In the order in which the unit puts them. */
-const lockSql = 'SELECT FROM series WHERE sensor = ANY(CAST($1 AS bigint[])) ORDER BY sensor FOR UPDATE';
-
-/** Only where the version is the one that was planned with. */
-const putLatestSql = `INSERT INTO series AS old (sensor, version, pass, at, position, stamped, received, number, text)
-  SELECT sensor, version + CAST($10 AS bigint), CAST($9 AS bigint), at, position, stamped, received, number, text
-  FROM unnest(CAST($1 AS bigint[]), CAST($2 AS bigint[]), CAST($3 AS bigint[]), CAST($4 AS bigint[]), CAST($5 AS integer[]),
-    CAST($6 AS bigint[]), CAST($7 AS double precision[]), CAST($8 AS text[]))
-    AS one(sensor, version, at, position, stamped, received, number, text) ORDER BY sensor
-  ON CONFLICT (sensor) DO UPDATE SET version = excluded.version, pass = excluded.pass, at = excluded.at,
-    position = excluded.position, stamped = excluded.stamped, received = excluded.received, number = excluded.number,
-    text = excluded.text WHERE old.version = excluded.version - CAST($10 AS bigint) AND old.pass < excluded.pass
-  RETURNING sensor`;
+const sealedSql = 'SELECT sensor FROM series WHERE pass = $1';
+const purgedSql = 'SELECT sensor FROM purge';
 
 /** While the fence of this process is there, which is locked until the unit is committed. */
 const beginSql = `WITH fence AS (SELECT writer FROM log_writer WHERE writer = $1 FOR KEY SHARE)
@@ -269,5 +285,6 @@ const beginSql = `WITH fence AS (SELECT writer FROM log_writer WHERE writer = $1
     WHERE seal_pass.up_to = excluded.up_to AND seal_pass.up_to_row = excluded.up_to_row`;
 const wholeSql = `UPDATE seal_pass SET is_whole = 1,
     newest_received = coalesce($2, (SELECT max(newest_received) FROM seal_pass WHERE number < $1)) WHERE number = $1`;
-const setRowAsideSql = `INSERT INTO damaged_log SELECT writer, seq, position, count, bytes FROM log
+const setRowAsideSql = `INSERT INTO damaged_log
+  SELECT writer, seq, position, count, CASE WHEN bytes = '' THEN CAST($3 AS bytea) ELSE bytes END FROM log
   WHERE writer = $1 AND seq = $2 ON CONFLICT DO NOTHING`;

@@ -9,6 +9,7 @@ import { buffersOf } from '../../../domain/datapoints/columns.ts';
 import type { Reads } from '../../shared/reads/long-reads.ts';
 import type { ReadRequest, ReadResponse, ReleasedText } from '../../shared/threads/reader-protocol.ts';
 import { TextBufferPool } from '../../shared/threads/text-buffers.ts';
+import { SharedDistribution } from '../database/distributed-tables.ts';
 import { PostgresDatabase } from '../database/postgres-database.ts';
 import { StandbyDatabase, type StandbyPlace } from '../database/standby-database.ts';
 import type { Query } from '../log/log-reader.ts';
@@ -19,17 +20,19 @@ import { StepReader } from '../reads/step-reader.ts';
 /** What the thread is started with. */
 export interface ReaderData {
   readonly url: string;
+  /** Memory of what the process goes by. */
+  readonly distribution: SharedArrayBuffer;
   readonly standby: { readonly place: StandbyPlace; readonly outcomes: MessagePort } | undefined;
 }
 
 if (parentPort === null) throw new Error('The reader runs in a thread of its own.');
 lowerPriority(niceness.reading);
 const port = parentPort;
-const { url, standby } = workerData as ReaderData;
-const database = new PostgresDatabase(url, { reads: 1 });
+const { url, distribution, standby } = workerData as ReaderData;
+const database = new PostgresDatabase(url, { reads: 1, distribution: new SharedDistribution(distribution) });
 const texts = new TextBufferPool();
 const query: Query = (sql, parameters) => database.query(sql, parameters);
-const steps = new StepReader(query, {
+const steps = new StepReader(database, {
   decodedBytesMax: limits.decodedBytesMax,
   allocate: (bytes) => texts.take(bytes),
   standby: standby && standbyOf(standby),

@@ -5,8 +5,10 @@ import { Refusal } from '../../../base/refusal.ts';
 import { threadHeap } from '../../../base/threads/thread-heap.ts';
 import { PendingRequests } from '../../shared/threads/pending-requests.ts';
 import { stoppingRefusal } from '../../shared/write-failure.ts';
+import type { SharedDistribution } from '../database/distributed-tables.ts';
 import { type Store, StoreFailure } from '../log/store.ts';
 import type { StoreRequest, StoreResponse, StoreWork } from '../log/store-protocol.ts';
+import type { StoreData } from './store-thread.ts';
 
 interface Asked {
   readonly resolve: (result: never) => void;
@@ -16,15 +18,20 @@ interface Asked {
 export class StoreThread implements Store {
   readonly #url: string;
   readonly #chunkVersion: () => number;
+  readonly #distribution: SharedDistribution;
   /** Bounded by those who ask: one pass, edits in turns, one round of retention. */
   readonly #asked = new PendingRequests<Asked>();
   #worker: Worker | undefined;
   #isClosed = false;
 
-  /** @param options `chunkVersion`: the version in which every server reads chunks. */
-  constructor(url: string, { chunkVersion }: { readonly chunkVersion: () => number }) {
+  /** @param options `chunkVersion`: the version in which every server reads chunks; `distribution`: what statements go by. */
+  constructor(
+    url: string,
+    { chunkVersion, distribution }: { readonly chunkVersion: () => number; readonly distribution: SharedDistribution },
+  ) {
     this.#url = url;
     this.#chunkVersion = chunkVersion;
+    this.#distribution = distribution;
   }
 
   ask<Kind extends keyof StoreWork>(kind: Kind, order: StoreWork[Kind]['order']): Promise<StoreWork[Kind]['result']> {
@@ -44,7 +51,7 @@ export class StoreThread implements Store {
 
   #start(): Worker {
     const worker = new Worker(new URL('./store-thread.ts', import.meta.url), {
-      workerData: { url: this.#url },
+      workerData: { url: this.#url, distribution: this.#distribution.memory } satisfies StoreData,
       resourceLimits: threadHeap(),
     });
     worker.on('message', (response: StoreResponse) => this.#take(response));

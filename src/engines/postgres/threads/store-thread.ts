@@ -5,6 +5,7 @@ import { collectWhenIdle } from '../../../base/memory/garbage-collection.ts';
 import { Refusal } from '../../../base/refusal.ts';
 import { lowerPriority, niceness } from '../../../base/threads/thread-priority.ts';
 import { writeFailureOf } from '../database/database-error.ts';
+import { SharedDistribution } from '../database/distributed-tables.ts';
 import { PostgresDatabase } from '../database/postgres-database.ts';
 import type { StoreRequest, StoreResponse, StoreWork } from '../log/store-protocol.ts';
 import { written } from '../sealing/chunk-edits.ts';
@@ -13,11 +14,18 @@ import { removeFromChunks } from '../sealing/datapoint-removal.ts';
 import { purgeSome, removeBefore } from '../sealing/retention.ts';
 import { SealingPass } from '../sealing/sealing.ts';
 
+/** What the thread is started with. */
+export interface StoreData {
+  readonly url: string;
+  /** Memory of what the process goes by. */
+  readonly distribution: SharedArrayBuffer;
+}
+
 if (parentPort === null) throw new Error('The store has a thread of its own.');
 lowerPriority(niceness.sealing);
 const port = parentPort;
-const { url } = workerData as { url: string };
-const database = new PostgresDatabase(url, { reads: 2 });
+const { url, distribution } = workerData as StoreData;
+const database = new PostgresDatabase(url, { reads: 2, distribution: new SharedDistribution(distribution) });
 
 port.on('message', async (request: StoreRequest) => {
   const { id } = request;

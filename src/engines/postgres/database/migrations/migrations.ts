@@ -12,6 +12,7 @@ import * as mqtt5 from './0008-mqtt5.ts';
 import * as nodes from './0009-nodes.ts';
 import * as nodeFigures from './0010-node-figures.ts';
 import * as releases from './0011-releases.ts';
+import * as distribution from './0012-distribution.ts';
 
 /**
  * `alone`: it is run while no server is on the database. `adding`: a server of the release before can go on, and start; it is run beside
@@ -35,4 +36,5 @@ export const migrations: Record<string, MarkedMigration> = {
   '0009-nodes': { kind: 'alone', up: nodes.up },
   '0010-node-figures': { kind: 'alone', up: nodeFigures.up },
   '0011-releases': { kind: 'adding', up: releases.up },
+  '0012-distribution': { kind: 'adding', up: distribution.up },
 };
