@@ -11,6 +11,8 @@ interface Ring {
   readonly last: number | null;
   readonly bytes: number;
   readonly isCurrent: number;
+  /** How often the log had turned to another table. */
+  readonly turn: number;
 }
 
 export class LogRings {
@@ -27,7 +29,8 @@ export class LogRings {
 
   /**
    * Empties tables, and turns to the next where that is due.
-   * @param neededRow the first row that this server needs. What others have not read is kept for them, too.
+   * @param neededRow the first row that this server needs. What others have not read is kept for them, too. This process may stand still
+   *   between two statements until another seals in its place: each looks for itself, behind its lock, whether all is as it was.
    */
   async tend(neededRow: number): Promise<void> {
     try {
@@ -35,29 +38,40 @@ export class LogRings {
       const empty: number[] = [];
       for (const { ring, last, isCurrent } of rings) {
         if (isCurrent === 1) continue;
-        if (last === null || (last < neededRow && (await this.#empty(ring, last)))) empty.push(ring);
+        if (last === null || (last < neededRow && (await this.#empty(ring, neededRow)))) empty.push(ring);
       }
       const current = rings.find(({ isCurrent }) => isCurrent === 1);
       if (current === undefined || current.last === null || current.bytes < limits.logRingBytes) return;
-      const [next] = empty;
-      if (next === undefined) return;
-      // Not with its rows: it waits for all workers, and they are read meanwhile.
-      if (this.#database.isByShard) await this.#database.query(`TRUNCATE log_bytes_${next}`);
-      await this.#database.query(turnSql, [next, current.ring]);
+      if (empty[0] !== undefined) await this.#turn(empty[0], current);
     } catch (error) {
       this.onFailure(error as Error);
     }
+  }
+
+  async #turn(next: number, { ring, turn }: Ring): Promise<void> {
+    const parameters = [next, ring, turn];
+    if (!this.#database.isByShard) {
+      await this.#database.query(turnSql, parameters);
+      return;
+    }
+    // The bytes of the next table not with its rows: that waits for all workers, and rows are read meanwhile. Nobody puts bytes there
+    // before this is committed, and nobody else turns meanwhile.
+    await this.#database.transaction(async (connection) => {
+      await connection.query(`SET LOCAL lock_timeout = ${limits.logRingLockMs}`);
+      const { count } = await connection.query(turnSql, parameters);
+      if (count > 0) await connection.query(`TRUNCATE log_bytes_${next}`);
+    });
   }
 
   /**
    * Waits for no reader for long: appends and reads would queue behind it. Who joins has its row in `node` before it reads the log,
    * so once nobody reads it, those who need it are known.
    */
-  async #empty(ring: number, last: number): Promise<boolean> {
+  async #empty(ring: number, neededRow: number): Promise<boolean> {
     try {
       return await this.#database.transaction(async (connection) => {
         await connection.query(`SET LOCAL lock_timeout = ${limits.logRingLockMs}; LOCK TABLE log_${ring}`);
-        const { rows } = await connection.query(neededSql, [this.#node, last]);
+        const { rows } = await connection.query(neededSql(ring), [this.#node, neededRow]);
         if (rows.length > 0) return false;
         await connection.query(`TRUNCATE log_${ring}`);
         return true;
@@ -73,7 +87,10 @@ const ringsSql = Array.from(
   { length: ringSize },
   (_, n) => `SELECT ${n} AS ring, (SELECT max(number) FROM log_${n}) AS last,
     pg_table_size('log_${n}') + (SELECT CASE WHEN ring = ${n} THEN bytes ELSE 0 END FROM log_end) AS bytes,
-    (SELECT ring FROM log_end) = ${n} AS "isCurrent"`,
+    (SELECT ring FROM log_end) = ${n} AS "isCurrent", (SELECT turn FROM log_end) AS turn`,
 ).join(' UNION ALL ');
-const neededSql = 'SELECT 1 FROM node WHERE id <> $1 AND followed_row < $2 LIMIT 1';
-const turnSql = 'UPDATE log_end SET ring = $1, turn = turn + 1, bytes = 0 WHERE ring = $2';
+/** A row where this server or another needs the table, or the log ends in it. */
+const neededSql = (ring: number) => `WITH held AS (SELECT max(number) AS last FROM log_${ring})
+  SELECT 1 FROM held WHERE last >= $2 OR (SELECT ring FROM log_end) = ${ring}
+    OR EXISTS (SELECT 1 FROM node WHERE id <> $1 AND followed_row < last)`;
+const turnSql = 'UPDATE log_end SET ring = $1, turn = turn + 1, bytes = 0 WHERE ring = $2 AND turn = $3';

@@ -48,6 +48,11 @@ export class LogState {
     this.head = parts.head;
   }
 
+  /** The number of this process's writer. */
+  get writer(): number {
+    return this.#writer();
+  }
+
   get rows(): number {
     return this.head.rows;
   }
@@ -198,7 +203,7 @@ export class LogState {
     this.#begun ??= { number: this.#pass.number + 1, upTo: lastOf(last), upToRow: last.number };
     return {
       ...this.#begun,
-      writer: this.#writer(),
+      writer: this.writer,
       rows: this.index.slice(this.#sealedRows, to),
       edits: [...this.edits.all],
     };

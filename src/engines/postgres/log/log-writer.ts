@@ -118,6 +118,8 @@ export class LogWriter {
       place = await this.#insert(row);
     } catch (error) {
       if (!isConnectionLost(error) && !this.#connection.isLost) {
+        // Bytes that lie apart may arrive late, where a worker was away: their place is given to no others.
+        if (this.#database.isByShard) this.#nextSeq += 1;
         this.#noteRefusal(error);
         throw error;
       }
@@ -258,13 +260,13 @@ export class LogWriter {
   }
 }
 
-/** What is there already is from a try of which the row was refused, or it is the same. */
+/** What is there already is the same, from an earlier try: no place is given to two rows. */
 const putBytesSql = (ring: number) => `INSERT INTO log_bytes_${ring} (writer, seq, bytes) VALUES ($1, $2, $3)
-  ON CONFLICT (writer, seq) DO UPDATE SET bytes = excluded.bytes`;
+  ON CONFLICT (writer, seq) DO NOTHING`;
 
 /**
- * A row whose bytes lie apart is known by its place alone: those are put there before it, and a place has other bytes only where its row
- * was refused. Writes, too, so that its commit waits for the synchronous standby: a server that was stopped while a commit waited for one
+ * A row whose bytes lie apart is known by its place alone: those are put there before it, and no place is given to two
+ * rows. Writes, too, so that its commit waits for the synchronous standby: a server that was stopped while a commit waited for one
  * shows the row though the standby lacks it.
  */
 const findSql = `WITH found AS (SELECT number, position FROM log WHERE writer = $1 AND seq = $2 AND (bytes = '' OR bytes = $3)),

@@ -40,8 +40,11 @@ export interface StoreWork {
   };
   /** Counts the datapoints in chunks that a correction may mean, and whether some cannot be read. */
   readonly find: { readonly order: SeriesCorrection; readonly result: EditResult };
-  /** Corrects the only datapoint in chunks; the number of those that fit. */
-  readonly correct: { readonly order: SeriesCorrection; readonly result: EditResult };
+  /** Corrects the only datapoint in chunks; the number of those that fit. `writer`: that of this process, without whose fence nothing is corrected. */
+  readonly correct: {
+    readonly order: { readonly correction: SeriesCorrection; readonly writer: number };
+    readonly result: EditResult;
+  };
   readonly removeBefore: {
     readonly order: { readonly sensor: SensorKey; readonly beforeMs: number };
     readonly result: number;

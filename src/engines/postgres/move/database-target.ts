@@ -19,6 +19,7 @@ import type { Connection, PostgresDatabase } from '../database/postgres-database
 import { toColumns } from '../database/value-column.ts';
 import type { Query } from '../log/log-reader.ts';
 import { encodeBatch } from '../log/log-row.ts';
+import { versionStep } from '../sealing/chunk-table.ts';
 import { digestsOf, marksAfter } from './chunk-marks.ts';
 import { isMovingInto } from './move-notes.ts';
 
@@ -207,6 +208,8 @@ function doubleOf(value: number | null): number | string | null {
 }
 
 async function putLatest(connection: Connection, source: MoveSource): Promise<void> {
+  // Of this run alone: a standby that has only replayed an earlier one is not taken for up to date.
+  const version = versionStep();
   for await (const rows of source.latest()) {
     const values = rows.map(({ value }) => toColumns(value));
     await connection.query(latestSql, [
@@ -217,6 +220,7 @@ async function putLatest(connection: Connection, source: MoveSource): Promise<vo
       rows.map(({ received }) => received),
       values.map(({ number }) => number),
       values.map(({ text }) => text),
+      version,
     ]);
   }
 }
@@ -292,7 +296,7 @@ const removeChunksSql = `DELETE FROM chunk USING unnest(CAST($1 AS bigint[]), CA
     AS gone(sensor, first, last, id)
   WHERE chunk.sensor = gone.sensor AND chunk.first = gone.first AND chunk.last = gone.last AND chunk.id = gone.id`;
 const latestSql = `INSERT INTO series (sensor, version, pass, at, position, stamped, received, number, text)
-  SELECT sensor, 0, 0, at, position, stamped, received, number, text FROM unnest(CAST($1 AS bigint[]), CAST($2 AS bigint[]),
+  SELECT sensor, CAST($8 AS bigint), 0, at, position, stamped, received, number, text FROM unnest(CAST($1 AS bigint[]), CAST($2 AS bigint[]),
     CAST($3 AS bigint[]), CAST($4 AS integer[]), CAST($5 AS bigint[]), CAST($6 AS double precision[]), CAST($7 AS text[]))
     AS one(sensor, at, position, stamped, received, number, text)`;
 const receiptsSql = `INSERT INTO receipt (hash, sensor, caller, body_hash, answer, at)

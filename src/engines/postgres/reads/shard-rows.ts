@@ -1,6 +1,8 @@
 // Where the rows of a sensor's chunks come from where servers go by shard (database/distributed-tables.ts): one statement, on the shard of the
 // sensor, says with which pass it was sealed last and which chunks there are; another before it, on the coordinator, says which passes
 // there are. Both are sent together, and are of two states of the database.
+import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
 import type { SensorKey } from '../../../domain/devices/sensor.ts';
 import type { ChunkSpan } from '../../shared/sealing/chunk-plan.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
@@ -46,7 +48,7 @@ export class ShardRows implements ChunkRows {
   }
 
   async fetch(wanted: WantedChunks, most: number): Promise<FetchedRows> {
-    for (;;) {
+    for (let attempt = 1; attempt <= limits.postgresConflictsMax; attempt++) {
       const [[passes], rows] = await this.#database.queryBoth<Passes, OfShard & ChunkRow>(
         [passesSql, [wanted.sensor]],
         [wanted.descending ? downSql : upSql, parametersOf(wanted, most)],
@@ -57,6 +59,7 @@ export class ShardRows implements ChunkRows {
       if (sealed === undefined) continue;
       return { sealed, aside, names: passes?.names ?? null, rows: chunksOf(rows), version: null };
     }
+    throw new Refusal('storage', 'The coordinator of the database is behind its workers.');
   }
 
   fetchBytes({ sensor }: WantedChunks, spans: readonly ChunkSpan[]): Promise<readonly ChunkBytes[]> {

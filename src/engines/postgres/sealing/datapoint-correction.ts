@@ -27,8 +27,14 @@ export function findInChunks(database: PostgresDatabase, correction: SeriesCorre
   });
 }
 
-export function correctInChunks(database: PostgresDatabase, correction: SeriesCorrection): Promise<EditResult> {
+export function correctInChunks(
+  database: PostgresDatabase,
+  { correction, writer }: { readonly correction: SeriesCorrection; readonly writer: number },
+): Promise<EditResult> {
   return database.transaction(async (connection) => {
+    // A server that stood still would put an old value over one that another has set meanwhile.
+    if ((await connection.query(fenceSql, [writer])).rows.length === 0)
+      throw new Error('Another process has taken this one for dead.');
     if ((await lockSeries(connection, correction.sensor)) === undefined) return [0, 0];
     const found = await find(connection, correction);
     if (found === undefined) return [0, 1];
@@ -39,6 +45,8 @@ export function correctInChunks(database: PostgresDatabase, correction: SeriesCo
     return [1, 0];
   });
 }
+
+const fenceSql = 'SELECT 1 FROM log_writer WHERE writer = $1 FOR KEY SHARE';
 
 /** Undefined where some cannot be read. */
 async function find(connection: Connection, correction: SeriesCorrection): Promise<Found[] | undefined> {

@@ -89,7 +89,7 @@ export class DatapointEdits implements EditWriter {
     return sealing.exclusively(
       async () => {
         const place = seq > state.sealedSeq ? state.placeOf(seq) : undefined;
-        if (place === undefined) return store.ask('correct', correction);
+        if (place === undefined) return store.ask('correct', { correction, writer: state.writer });
         const [found, unreadable] = await store.ask('find', correction);
         if (unreadable > 0) return [0, unreadable];
         if (found > 0) return [found + 1, 0];

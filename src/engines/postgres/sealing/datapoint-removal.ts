@@ -56,6 +56,8 @@ async function step(
   { before, note }: { readonly before: Progress; readonly note: RowPlace },
 ): Promise<Progress> {
   const { sensor, toMs } = removal;
+  // This process may have stood still, and another one completed the removal: what was pushed since then is none of it.
+  if ((await connection.query(noteSql, [note.writer, note.seq])).rows.length === 0) return { ...before, isDone: true };
   const locked = await lockSeries(connection, sensor);
   // Where others have replaced chunks meanwhile, those at the place that was reached are looked at once more.
   const isUnchanged = before.version === undefined || locked?.former === before.version;
@@ -129,6 +131,7 @@ interface Counted {
   readonly count: number;
 }
 
+const noteSql = 'SELECT 1 FROM deletion WHERE writer = $1 AND seq = $2 FOR UPDATE';
 const removeAsideSql = 'DELETE FROM damaged_chunk WHERE sensor = $1 AND first >= $2 AND last <= $3 RETURNING count';
 export const asideSql =
   'SELECT coalesce(sum(count), 0) AS count FROM damaged_chunk WHERE sensor = $1 AND first <= $2 AND last >= $3';

@@ -8,6 +8,7 @@ import type { Connection, PostgresDatabase } from '../database/postgres-database
 import { forgetRepeatedBodies } from '../log/receipts.ts';
 import { decode, type FoundChunk, replace } from './chunk-edits.ts';
 import { creditSql, lockSeries, removeChunks } from './chunk-table.ts';
+import { lockSensors } from './series-table.ts';
 
 export function removeBefore(
   database: PostgresDatabase,
@@ -77,6 +78,8 @@ async function purgeByShard(database: PostgresDatabase, sensors: readonly number
 }
 
 async function purgeOne(connection: Connection, sensor: number): Promise<number> {
+  // A unit of sealing that is under way adds chunks: they are looked for behind it.
+  await lockSensors(connection, [sensor]);
   const { rows } = await connection.query<FoundChunk>(someSql, [sensor, limits.purgeChunksMax]);
   await removeChunks(
     connection,
