@@ -1570,6 +1570,8 @@ export const limits = {
    * the newest is not stored, only counted.
    */
   sessionMessagesMax: 10_000,
+  /** Retained messages written at a time for a session whose connection closed before it was sent them. */
+  retainedKeptAtOnce: 256,
   /**
    * Stored sessions; a user may have at most as many as are free. Beyond: a new persistent session is refused, CONNACK
    * 3.

@@ -22,7 +22,7 @@ import type { SignInParts } from './sign-in.ts';
 
 export interface MqttParts
   extends Omit<PublishingParts, 'access' | 'clear' | 'isUnderWay' | 'retained'>,
-    Omit<SignInParts, 'sessions' | 'onGone' | 'settled'> {
+    Omit<SignInParts, 'sessions' | 'onGone' | 'settled' | 'restKept'> {
   readonly options: MqttOptions;
   readonly proxies: TrustedProxies;
   readonly securityHeaders: SecurityHeaders;

@@ -230,6 +230,7 @@ export class MqttServer implements ClientOwner {
       sessions: this.sessions,
       onGone: (session) => this.#routing.released(session),
       settled: () => this.#routing.settled(),
+      restKept: (clientId) => this.#subscribing.restKept(clientId),
     });
   }
 

@@ -67,6 +67,8 @@ export interface SignInParts {
   readonly onGone: (session: ClientSession) => void;
   /** Resolves when what all processes had committed at the call is kept for stored sessions. */
   readonly settled: () => Promise<void>;
+  /** Resolves when what an earlier connection was not sent any more is kept for its session. */
+  readonly restKept: (clientId: string) => Promise<void>;
 }
 
 export class SignIn implements ClientIdHolders {
@@ -119,6 +121,7 @@ export class SignIn implements ClientIdHolders {
     // Waits for the earlier connection to close now: if this one closed before it is ready, nobody would close the
     // earlier one.
     before?.client.fail(new ClientFault(reasonCodes.sessionTakenOver, 'A later connection has this client id.'));
+    await this.#parts.restKept(client.id);
     await this.#parts.clientIds.takeOver(client.id, user.key);
     // Another process had it, and has let it go by now.
     await stored.takeSession(client.id);
@@ -180,6 +183,7 @@ export class SignIn implements ClientIdHolders {
       holder.client.fail(new ClientFault(reasonCodes.sessionTakenOver, 'A connection elsewhere has this client id.'));
     }
     // What was said to it by now comes with it.
+    await this.#parts.restKept(clientId);
     if (owner !== undefined) await this.#parts.settled();
     await stored.letGoSession(clientId);
   }

@@ -40,6 +40,8 @@ interface Asked {
 
 export class Subscribing {
   readonly #parts: SubscribingParts;
+  /** By client id: the end of what is still to be kept for a connection that has closed. Its next one waits for that. */
+  readonly #keeping = new Map<string, Promise<void>>();
 
   constructor(parts: SubscribingParts) {
     this.#parts = parts;
@@ -68,10 +70,23 @@ export class Subscribing {
   /** The client has gone: nothing is routed to it any more. Its filters stay in the list of the session. */
   release(session: ClientSession): void {
     const { router, shared } = this.#parts;
+    if (session.sendingRetained !== undefined) this.#keepRest(session.clientId, session.sendingRetained);
     for (const live of session.filters.values()) {
       if (isShared(live)) shared.gone(live);
       else router.remove(live);
     }
+  }
+
+  /** Resolves when the retained messages that an earlier connection was not sent any more are kept for its session. */
+  async restKept(clientId: string): Promise<void> {
+    await this.#keeping.get(clientId);
+  }
+
+  #keepRest(clientId: string, sending: Promise<void>): void {
+    const kept = sending.then(() => {
+      if (this.#keeping.get(clientId) === kept) this.#keeping.delete(clientId);
+    });
+    this.#keeping.set(clientId, kept);
   }
 
   /** Matching goes level by level: a filter with very many ends its connection. */
@@ -179,24 +194,37 @@ export class Subscribing {
     await earlier;
     if (qosOf.size === 0) return;
     const { client } = session;
+    // What a connection was not sent that has closed is kept for the next one [4.1], written many at a time.
+    let kept: Promise<void>[] = [];
     try {
       for await (const message of this.#parts.messages.retained([...qosOf.keys()])) {
-        if (client.closed) return;
+        if (client.closed && !isKept(session)) break;
         const settledQos = grantedQosOf(session, message, qosOf);
         // It was unsubscribed meanwhile [MQTT-3.10.4-2], or is the client's own [MQTT-3.8.3-3].
         if (settledQos === undefined) continue;
         const delivered = { ...retainedOf(message, identifier), settledQos };
-        await this.#parts.delivery.deliverRetained(session, delivered, message);
+        const sent = this.#parts.delivery.deliverRetained(session, delivered, message);
+        if (client.closed) kept.push(sent);
+        else await sent;
+        if (kept.length < limits.retainedKeptAtOnce) continue;
+        await Promise.all(kept);
+        kept = [];
       }
     } catch {
       // The store has closed, or cannot be read: as for any reader, nothing comes.
     }
+    await Promise.allSettled(kept);
   }
 }
 
 /** Older versions know no groups: to them such a filter is one of topics that nobody publishes to. */
 function isShared({ client, filter }: LiveFilter): boolean {
   return client.version === 5 && sharedPartsOf(filter) !== undefined;
+}
+
+/** Whether the session outlives its connection. */
+function isKept({ client, isEnded }: ClientSession): boolean {
+  return !client.clean && !isEnded && client.v5?.sessionExpiryS !== 0;
 }
 
 /** By the retain handling of a filter [3.8.3.1]. @param isNew whether the session did not have it. */

@@ -61,6 +61,12 @@ export type Expected =
   | { readonly kind: 'publish'; readonly delivery: Delivery; readonly isAgain: boolean; readonly isSure: boolean }
   | { readonly kind: 'pubrel'; readonly packetId: number };
 
+/** A retained message that is due by a SUBSCRIBE with this filter. */
+interface Given {
+  readonly delivery: Delivery;
+  readonly filter: string;
+}
+
 export interface Member {
   readonly session: Session;
   readonly delivery: Delivery;
@@ -76,6 +82,8 @@ export class Session {
   deliveries: Delivery[] = [];
   /** Of QoS 0, behind what waits since before its connection: none is sent while the Receive Maximum is reached (4.9). */
   held: Delivery[] = [];
+  /** What is retained for its last SUBSCRIBE and not given yet: the first waits for room, the others behind it (4.9 allows it for QoS 0). */
+  given: Given[] = [];
   /** Packet ids of QoS 2 that wait for PUBREL. */
   readonly unreleased = new Set<number>();
   isConnected = false;
@@ -220,6 +228,40 @@ export class MqttModel {
     if (session.deliveries.some(({ isReplayed, state }) => isReplayed === true && state === 'waits')) return;
     for (const delivery of session.held.splice(0))
       if (!this.#isExpired(delivery)) this.expect(session, { kind: 'publish', delivery, isAgain: false, isSure: true });
+    const isOpen = () =>
+      session.underWay.length < session.receiveMaximum && session.deliveries.every(({ state }) => state !== 'waits');
+    const [next] = session.given;
+    if (next !== undefined && (next.delivery.qos === 0 || isOpen())) this.#deliver(session, this.#takeGiven(session));
+  }
+
+  #takeGiven(session: Session): Delivery {
+    return (session.given.shift() as Given).delivery;
+  }
+
+  /** No acknowledgement is read before the next SUBSCRIBE is done: what is to be given is sent as others are. */
+  #hurry(session: Session): void {
+    while (session.given.length > 0) this.#deliver(session, this.#takeGiven(session));
+  }
+
+  /** UNSUBSCRIBE, also of what was to be given by it; gives whether there was such a subscription. */
+  unsubscribe(session: Session, filter: string): boolean {
+    const was = session.subscriptions.delete(filter);
+    this.#dropGiven(session);
+    return was;
+  }
+
+  /** The first is judged by all subscriptions, the others have not been looked at: by their own. */
+  #dropGiven(session: Session): void {
+    const all = [...session.subscriptions.values()];
+    session.given = session.given.filter(({ delivery: { topic, message }, filter }, n) =>
+      all.some(
+        (one) =>
+          formOf(one.filter, message.topic) === topic &&
+          !(one.isNoLocal && message.from === session.clientId) &&
+          (n === 0 || one.filter === filter),
+      ),
+    );
+    this.send(session);
   }
 
   expect(session: Session, expected: Expected): void {
@@ -239,6 +281,8 @@ export class MqttModel {
   subscribe(session: Session, subscription: Subscription): void {
     const isNew = !session.subscriptions.has(subscription.filter);
     session.subscriptions.set(subscription.filter, subscription);
+    this.#dropGiven(session);
+    this.#hurry(session);
     const wantsRetained = subscription.retainHandling === 0 || (subscription.retainHandling === 1 && isNew);
     if (sharedOf(subscription.filter) !== undefined || !wantsRetained) return;
     // Topics have no order among each other [MQTT-4.6.0-5]. Where not all fit into the Receive Maximum it shows which the server
@@ -252,8 +296,10 @@ export class MqttModel {
       if (form === undefined || (expiresMs !== undefined && this.nowMs >= expiresMs)) continue;
       // In the QoS of this subscription, whatever others ask for [MQTT-3.8.4-8].
       const own = this.#deliveryOf(form, message, [subscription]);
-      this.#deliver(session, { ...own, retain: true, expiresMs, isGivenRetained: true });
+      const delivery: Delivery = { ...own, retain: true, expiresMs, isGivenRetained: true };
+      session.given.push({ delivery, filter: subscription.filter });
     }
+    this.send(session);
   }
 
   /** CONNECT: 3.1.2.4, 3.1.2.11.2, 4.4. Gives whether a session is present. */
@@ -322,6 +368,8 @@ export class MqttModel {
   #disconnect(session: Session): void {
     session.isConnected = false;
     session.held = [];
+    // A session that is kept has what is to be given of QoS 1 and 2, which waits then (4.1).
+    this.#hurry(session);
     session.leftMs = this.nowMs;
   }
 
@@ -330,6 +378,7 @@ export class MqttModel {
     session.subscriptions.clear();
     session.deliveries = [];
     session.held = [];
+    session.given = [];
     session.unreleased.clear();
     this.sessions.delete(session.clientId);
     this.#publishWill(session);

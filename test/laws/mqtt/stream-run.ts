@@ -224,7 +224,7 @@ export class StreamRun {
     if (one.kind === 'unsubscribe') {
       const filter = this.#filterOf(client, one.filter);
       const messageId = this.#nextId();
-      const code = session.subscriptions.delete(filter) ? 0x00 : 0x11;
+      const code = this.#model.unsubscribe(session, filter) ? 0x00 : 0x11;
       answers.push({ cmd: 'unsuback', messageId, ...(client.isOfFive && { codes: [code] }) });
       return connection.bytesOf({ cmd: 'unsubscribe', messageId, unsubscriptions: [filter] });
     }
