@@ -95,6 +95,8 @@ export class MoveSite {
 
   /** @returns whether the move has come to its end nevertheless. */
   async bring(trouble: Trouble): Promise<boolean> {
+    // It was killed between its last step and its last word: there is nothing left to trouble.
+    if (await this.#isOver()) await this.finish({ isTold: false });
     if (trouble === 'kill') return this.#kill();
     const move = this.#startMove();
     const ended = move.exit;
