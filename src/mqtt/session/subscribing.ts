@@ -204,7 +204,8 @@ export class Subscribing {
         if (settledQos === undefined) continue;
         const delivered = { ...retainedOf(message, identifier), settledQos };
         const sent = this.#parts.delivery.deliverRetained(session, delivered, message);
-        if (client.closed) kept.push(sent);
+        // A store that refuses it has said so; the others are kept as far as it takes them.
+        if (client.closed) kept.push(sent.catch(() => {}));
         else await sent;
         if (kept.length < limits.retainedKeptAtOnce) continue;
         await Promise.all(kept);
@@ -213,7 +214,7 @@ export class Subscribing {
     } catch {
       // The store has closed, or cannot be read: as for any reader, nothing comes.
     }
-    await Promise.allSettled(kept);
+    await Promise.all(kept);
   }
 }
 
