@@ -57,8 +57,11 @@ export class PostgresSessionHandover implements SessionHandover {
     const [found] = await this.#database.query<{ format: number }>(foundSql, [clientId]);
     if (found === undefined) return undefined;
     assertSessionFormat(clientId, found.format);
-    const key = await this.#transact((connection) => this.#take(connection, clientId, reserve));
-    return key === undefined ? undefined : this.#read(key);
+    return this.#transact(async (connection) => {
+      const key = await this.#take(connection, clientId, reserve);
+      // What cannot be read is not taken.
+      return key === undefined ? undefined : this.#read(connection, key);
+    });
   }
 
   /** @returns its key; undefined where there is none, or a server has it that lives. */
@@ -89,8 +92,8 @@ export class PostgresSessionHandover implements SessionHandover {
     return found.key;
   }
 
-  async #read(key: number): Promise<TakenSession> {
-    const query = <Row>(sql: string) => this.#database.query<Row>(sql, [key]);
+  async #read(connection: Connection, key: number): Promise<TakenSession> {
+    const query = async <Row>(sql: string) => (await connection.query<Row>(sql, [key])).rows;
     const [session] = await query<SessionRow>(
       'SELECT client_id AS "clientId", "user", away, expiry FROM mqtt_session WHERE key = $1',
     );

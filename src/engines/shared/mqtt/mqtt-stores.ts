@@ -80,7 +80,12 @@ export class MqttStores {
     this.#expiry = new MqttExpiry({ sessions: this.sessions, clock: clocks, log });
     const { handover } = tables;
     this.#adoption =
-      handover && new SessionAdoption({ handover, take: (clientId) => this.transfer.take(clientId), log });
+      handover &&
+      new SessionAdoption({
+        ...{ handover, log },
+        take: (clientId) => this.transfer.take(clientId),
+        takeHalfTaken: () => this.transfer.takeHalfTaken(),
+      });
   }
 
   /**

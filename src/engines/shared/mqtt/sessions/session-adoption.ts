@@ -7,6 +7,7 @@ import type { SessionHandover } from '../mqtt-tables.ts';
 export class SessionAdoption {
   readonly #handover: Pick<SessionHandover, 'ownerless'>;
   readonly #take: (clientId: string) => Promise<void>;
+  readonly #takeHalfTaken: () => Promise<void>;
   readonly #log: Log | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -17,10 +18,13 @@ export class SessionAdoption {
   constructor(parts: {
     readonly handover: Pick<SessionHandover, 'ownerless'>;
     readonly take: (clientId: string) => Promise<void>;
+    /** Takes those of which this process does not know whether it has taken them. */
+    readonly takeHalfTaken: () => Promise<void>;
     readonly log: Log | undefined;
   }) {
     this.#handover = parts.handover;
     this.#take = parts.take;
+    this.#takeHalfTaken = parts.takeHalfTaken;
     this.#log = parts.log;
   }
 
@@ -39,6 +43,7 @@ export class SessionAdoption {
 
   async #round(): Promise<void> {
     try {
+      await this.#takeHalfTaken();
       for (let isMore = true; isMore && !this.#isClosed; ) {
         const found = await this.#handover.ownerless();
         const taken = found.filter(({ clientId, isLetGo }) => !isLetGo || this.#letGo.has(clientId));

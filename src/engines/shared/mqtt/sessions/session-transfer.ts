@@ -19,6 +19,8 @@ export class SessionTransfer {
   /** By client id: sessions that are being let go, and that are being taken. Bounded by the connections that begin. */
   readonly #leaving = new Set<string>();
   readonly #coming = new Map<string, Promise<void>>();
+  /** By client id: sessions that may have been taken, though nobody was told; bounded by those that are stored. */
+  readonly #halfTaken = new Set<string>();
   /** Called when a session is one of another process. */
   onLetGo: (clientId: string) => void = () => {};
   /** Called when a session has come from another process. */
@@ -43,7 +45,9 @@ export class SessionTransfer {
   /** Lets a session go to another process. Tried again where it fails. */
   async letGo(clientId: string): Promise<void> {
     if (this.#handover === undefined) return;
+    await this.#coming.get(clientId)?.catch(() => {});
     this.#sessions.endConnection(clientId);
+    if (this.#halfTaken.delete(clientId)) this.#leaving.add(clientId);
     const session = this.#index.find(clientId);
     if (session !== undefined) {
       this.#leaving.add(clientId);
@@ -67,13 +71,25 @@ export class SessionTransfer {
     await coming;
   }
 
+  /** Takes what this process may have without knowing: what comes for it meanwhile is not kept. */
+  async takeHalfTaken(): Promise<void> {
+    for (const clientId of this.#halfTaken) await this.take(clientId);
+  }
+
   async #take(handover: SessionHandover, clientId: string): Promise<void> {
     let last = 0;
-    const taken = await handover.take(clientId, (count) => {
+    let hasBegun = false;
+    const reserve = (count: number) => {
+      hasBegun = true;
       const before = this.#outgoing.reserve(count);
       last = before + count;
       return before;
+    };
+    const taken = await handover.take(clientId, reserve).catch((error: unknown) => {
+      if (hasBegun) this.#halfTaken.add(clientId);
+      throw error;
     });
+    this.#halfTaken.delete(clientId);
     if (taken === undefined) return;
     // Messages with smaller numbers may be on their way to the disk.
     await this.#writes.finish([]);
