@@ -38,7 +38,7 @@ export class WriterFenced extends Error {
 export const ringSize = 4;
 
 /** Of a row that has its bytes, and of one whose bytes lie apart. */
-const ownParameters = 4;
+const ownParameters = 5;
 const apartParameters = 6;
 const none = Buffer.alloc(0);
 
@@ -188,9 +188,10 @@ export class LogWriter {
   }
 
   async #add({ seq, count, bytes, beside }: AppendedRow): Promise<GivenPlace | undefined> {
+    const { ring, turn } = this.#end;
     const others = beside === undefined ? '' : `, ${beside.sql(ownParameters + 1)}`;
-    const parameters = [this.#writer, seq, count, bytes, ...(beside?.parameters ?? [])];
-    return (await this.#own.query<GivenPlace>(appendSql(this.#end.ring, others), parameters)).rows[0];
+    const parameters = [this.#writer, seq, count, bytes, turn, ...(beside?.parameters ?? [])];
+    return (await this.#own.query<GivenPlace>(appendSql(ring, others), parameters)).rows[0];
   }
 
   /** The bytes with a commit of their own, before the row: who finds the row finds its bytes, and bytes without a row are nothing. */
@@ -276,27 +277,26 @@ const findSql = `WITH found AS (SELECT number, position FROM log WHERE writer = 
 /**
  * One statement, which is a transaction of its own: whoever appends next waits for the row of `log_end` as long as the server needs to
  * commit, and never for this process. What belongs beside it depends on `added`, so nothing is stored where the fence is gone or
- * the log ends in another table; where the row is there already, the statement fails and takes no number.
+ * the log ends in another table; where the row is there already, the statement fails and takes no number. A table is the end of the log
+ * again when it was emptied, also of this row: a statement that comes so late, over a connection that was given up, finds another turn.
  */
-const appendSql = (ring: number, others: string) => addSql({ ring, others, set: '', where: '' });
+const appendSql = (ring: number, others: string) => addSql({ ring, others, set: '' });
 
-/** The same of a row whose bytes lie apart, where the table of those was not emptied since they were put there. */
+/** The same of a row whose bytes lie apart: they are still there, because the table of those is emptied with a turn. */
 const appendApartSql = (ring: number, others: string) =>
-  addSql({ ring, others, set: ', bytes = bytes + CAST($6 AS integer)', where: 'AND turn = $5 ' });
+  addSql({ ring, others, set: ', bytes = bytes + CAST($6 AS integer)' });
 
 const addSql = ({
   ring,
   others,
   set,
-  where,
 }: {
   readonly ring: number;
   readonly others: string;
   readonly set: string;
-  readonly where: string;
 }) => `WITH fence AS (SELECT writer FROM log_writer WHERE writer = $1 FOR KEY SHARE),
   place AS (UPDATE log_end SET number = number + 1, position = position + CAST($3 AS integer)${set}
-    WHERE ring = ${ring} ${where}AND EXISTS (SELECT 1 FROM fence) RETURNING number, position - CAST($3 AS integer) AS position),
+    WHERE ring = ${ring} AND turn = $5 AND EXISTS (SELECT 1 FROM fence) RETURNING number, position - CAST($3 AS integer) AS position),
   added AS (INSERT INTO log_${ring} (writer, seq, number, position, count, bytes)
     SELECT CAST($1 AS bigint), CAST($2 AS bigint), number, position, CAST($3 AS integer), CAST($4 AS bytea) FROM place
     RETURNING writer, number, position)${others}
