@@ -63,23 +63,25 @@ export class SessionDelivery {
    * Sends a retained message, which a session that is kept has until it acknowledges it [MQTT-4.4.0-1]: where its connection has
    * closed, the message waits for the next one. Resolves when nobody has to wait for it any more.
    * @param origin as it is retained.
+   * @returns false where there is no room to keep it.
    */
-  async deliverRetained(session: ClientSession, message: Delivered, origin: StoredPacket): Promise<void> {
+  async deliverRetained(session: ClientSession, message: Delivered, origin: StoredPacket): Promise<boolean> {
     const { client, clientId } = session;
     const granted = this.#parts.forwarding.matchOf(session, message);
     const qos = Math.min(message.qos, granted?.qos ?? 0);
     const isKept = qos > 0 && !client.clean;
     // One by one, as it acknowledges: all at once would be more than may wait for it.
     if (qos > 0 && session.retainedAwaited === 0 && !client.closed) await client.v5?.window.opened();
-    if (client.closed && !isKept) return;
+    if (client.closed && !isKept) return true;
     let kept: Delivered = message;
     if (isKept) {
       const packet = { ...origin, givenRetained: true };
       await this.#parts.messages.enqueue({ clientId, qos }, packet);
       kept = { ...message, brokerId: packet.brokerId, brokerCounter: packet.brokerCounter };
     }
-    if (client.closed) return;
+    if (client.closed) return kept.brokerCounter !== undefined;
     await new Promise<void>((resolve) => this.deliver(session, kept, resolve));
+    return true;
   }
 
   /** Sends what waits for the session; resolves when it has been sent, or the connection has closed. */

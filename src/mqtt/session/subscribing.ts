@@ -2,6 +2,7 @@
 // the retained messages that a subscriber is sent [MQTT-3.8.4, MQTT-3.10.4].
 import type { ISubscribePacket, IUnsubscribePacket } from 'mqtt-packet';
 import { limits } from '../../config/limits.ts';
+import { loopTurns } from '../../domain/callers/loop-turns.ts';
 import type { MqttSessions, StoredPacket, Subscription } from '../../domain/ports/mqtt-sessions.ts';
 import { suback, unsuback } from '../protocol/answers.ts';
 import { parsePacket } from '../protocol/parsed-packets.ts';
@@ -22,7 +23,10 @@ import type { MessageProperties } from './publish-packet.ts';
 
 export interface SubscribingParts {
   readonly sessions: Sessions;
-  readonly stored: Pick<MqttSessions, 'addSubscriptions' | 'removeSubscriptions' | 'hasCapacityForFilter'>;
+  readonly stored: Pick<
+    MqttSessions,
+    'addSubscriptions' | 'removeSubscriptions' | 'hasCapacityForFilter' | 'sessionOwner'
+  >;
   readonly messages: StoredMessages;
   readonly liveFilters: LiveFilters;
   readonly router: Router;
@@ -42,6 +46,8 @@ export class Subscribing {
   readonly #parts: SubscribingParts;
   /** By client id: the end of what is still to be kept for a connection that has closed. Its next one waits for that. */
   readonly #keeping = new Map<string, Promise<void>>();
+  /** Those of them whose next connection has waited for too long. */
+  readonly #givenUp = new Set<string>();
 
   constructor(parts: SubscribingParts) {
     this.#parts = parts;
@@ -77,14 +83,23 @@ export class Subscribing {
     }
   }
 
-  /** Resolves when the retained messages that an earlier connection was not sent any more are kept for its session. */
+  /**
+   * Resolves when the retained messages that an earlier connection was not sent any more are kept for its session; those that take
+   * too long are not.
+   */
   async restKept(clientId: string): Promise<void> {
-    await this.#keeping.get(clientId);
+    const keeping = this.#keeping.get(clientId);
+    if (keeping === undefined) return;
+    const timer = setTimeout(() => this.#givenUp.add(clientId), limits.retainedKeptMsMax).unref();
+    await keeping;
+    clearTimeout(timer);
   }
 
   #keepRest(clientId: string, sending: Promise<void>): void {
     const kept = sending.then(() => {
-      if (this.#keeping.get(clientId) === kept) this.#keeping.delete(clientId);
+      if (this.#keeping.get(clientId) !== kept) return;
+      this.#keeping.delete(clientId);
+      this.#givenUp.delete(clientId);
     });
     this.#keeping.set(clientId, kept);
   }
@@ -195,37 +210,41 @@ export class Subscribing {
     if (qosOf.size === 0) return;
     const { client } = session;
     // What a connection was not sent that has closed is kept for the next one [4.1], written many at a time.
-    let kept: Promise<void>[] = [];
+    let kept: Promise<boolean>[] = [];
+    let looked = 0;
     try {
       for await (const message of this.#parts.messages.retained([...qosOf.keys()])) {
-        if (client.closed && !isKept(session)) break;
+        if (client.closed && (!this.#mayKeep(session) || ++looked > limits.sessionMessagesMax)) break;
         const settledQos = grantedQosOf(session, message, qosOf);
         // It was unsubscribed meanwhile [MQTT-3.10.4-2], or is the client's own [MQTT-3.8.3-3].
         if (settledQos === undefined) continue;
         const delivered = { ...retainedOf(message, identifier), settledQos };
         const sent = this.#parts.delivery.deliverRetained(session, delivered, message);
-        // A store that refuses it has said so; the others are kept as far as it takes them.
-        if (client.closed) kept.push(sent.catch(() => {}));
+        // A store that refuses it has said so.
+        if (client.closed) kept.push(sent.catch(() => false));
         else await sent;
         if (kept.length < limits.retainedKeptAtOnce) continue;
-        await Promise.all(kept);
+        const areAllKept = (await Promise.all(kept)).every((isKept) => isKept);
         kept = [];
+        if (!areAllKept) break;
+        await loopTurns.turn(session.actor.caller);
       }
     } catch {
       // The store has closed, or cannot be read: as for any reader, nothing comes.
     }
     await Promise.all(kept);
   }
+
+  /** Whether the session outlives its connection, and is still stored here. */
+  #mayKeep({ client, clientId, isEnded, actor }: ClientSession): boolean {
+    if (client.clean || isEnded || client.v5?.sessionExpiryS === 0 || this.#givenUp.has(clientId)) return false;
+    return this.#parts.stored.sessionOwner(clientId) === actor.key;
+  }
 }
 
 /** Older versions know no groups: to them such a filter is one of topics that nobody publishes to. */
 function isShared({ client, filter }: LiveFilter): boolean {
   return client.version === 5 && sharedPartsOf(filter) !== undefined;
-}
-
-/** Whether the session outlives its connection. */
-function isKept({ client, isEnded }: ClientSession): boolean {
-  return !client.clean && !isEnded && client.v5?.sessionExpiryS !== 0;
 }
 
 /** By the retain handling of a filter [3.8.3.1]. @param isNew whether the session did not have it. */

@@ -3,14 +3,14 @@
 // lost. Who announces waits until every living process has said so.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../../base/log.ts';
-import { isTransient, Refusal, type RefusalCode } from '../../../base/refusal.ts';
+import { isTransient, Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
 import type { Announcement, AnnouncementHandlers } from '../../../domain/ports/announcement.ts';
-import { stoppingRefusal } from '../../shared/write-failure.ts';
-import { formats, WrittenFormats } from '../database/formats.ts';
+import { formats, type WrittenFormats } from '../database/formats.ts';
 import type { OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
 import type { RegistryWriter } from '../registry/registry-writer.ts';
-import { announcementOf, textOf } from './announcement-text.ts';
+import { announcementOf } from './announcement-text.ts';
+import { Announcing, channel } from './announcing.ts';
 
 interface AnnouncementRow {
   readonly seq: number;
@@ -36,11 +36,20 @@ interface AnnouncementsParts {
   readonly log?: Log | undefined;
 }
 
+/** Each has a record read anew as it is by then: so one time does for all of it, and the order of several records is of no matter. */
+const rereading: ReadonlySet<string> = new Set([
+  'device-changed',
+  'user-changed',
+  'keys-changed',
+  'refresh-sessions-changed',
+]);
+
 type AnyHandler = (announcement: Announcement) => Promise<void>;
 
 export class Announcements {
   readonly #parts: AnnouncementsParts;
   readonly #closing = new AbortController();
+  readonly #announcing: Announcing;
   #handlers: AnnouncementHandlers | undefined;
   #connection: OwnConnection | undefined;
   #running: Promise<void> | undefined;
@@ -49,6 +58,7 @@ export class Announcements {
 
   constructor(parts: AnnouncementsParts) {
     this.#parts = parts;
+    this.#announcing = new Announcing(parts, this.#closing.signal);
   }
 
   /**
@@ -56,20 +66,7 @@ export class Announcements {
    * @throws Refusal of the process that refused it; `storage` where it is not known in time that all have applied it.
    */
   async announce(announcement: Announcement): Promise<void> {
-    const { database, writer, node, isAlone, written = new WrittenFormats() } = this.#parts;
-    if (isAlone?.() === true) return;
-    const { rows } = await writer.run((connection) =>
-      connection.query<{ seq: number }>(addSql, [node, textOf(announcement), written.of('announcement')]),
-    );
-    const seq = rows[0]?.seq;
-    if (seq === undefined) return;
-    try {
-      await database.query(`SELECT pg_notify('${channel}', '')`).catch(() => {});
-      await this.#untilFollowed(seq);
-    } finally {
-      // Whoever has not applied it yet still must.
-      void database.query(removeSql, [seq]).catch(() => {});
-    }
+    if (this.#parts.isAlone?.() !== true) await this.#announcing.announce(announcement);
   }
 
   /** Begins to apply what others announce. */
@@ -84,26 +81,6 @@ export class Announcements {
     // What a handler waits for may never come about any more.
     await Promise.race([this.#running, delay(limits.postgresEndMs, undefined, { ref: false })]);
     await this.#connection?.close();
-  }
-
-  async #untilFollowed(seq: number): Promise<void> {
-    const { database, node } = this.#parts;
-    const endMs = performance.now() + limits.announcementMsMax;
-    let buryMs = performance.now() + limits.nodeRenewMs;
-    for (let waitMs = announcePollMsMin; ; waitMs = Math.min(2 * waitMs, limits.announcementPollMs)) {
-      const [row] = await database.query<{ missing: number; refusal: string | null }>(followedSql, [seq, node]);
-      if (row !== undefined && row.missing === 0) {
-        if (row.refusal !== null) throw refusalOf(row.refusal);
-        return;
-      }
-      if (this.#closing.signal.aborted) throw stoppingRefusal();
-      if (performance.now() > endMs) throw notFollowed();
-      if (performance.now() > buryMs) {
-        buryMs = performance.now() + limits.nodeRenewMs;
-        await this.#parts.bury?.().catch(() => {});
-      }
-      await delay(waitMs, undefined, { ref: false });
-    }
   }
 
   /** Keeps a connection that hears the hints, until this process stops. */
@@ -163,9 +140,15 @@ export class Announcements {
     const { database, node } = this.#parts;
     let applied: number | undefined;
     try {
-      for (const row of rows) {
-        await this.#apply(row);
-        applied = row.seq;
+      for (const run of runsOf(rows)) {
+        const byBody = new Map<string, Promise<void>>();
+        for (const row of run) if (!byBody.has(row.body)) byBody.set(row.body, this.#apply(row));
+        // Each waits for a commit: those of a run are joined in one. All end before any is tried again.
+        await Promise.allSettled(byBody.values());
+        for (const { seq, body } of run) {
+          await byBody.get(body);
+          applied = seq;
+        }
       }
     } finally {
       if (applied !== undefined) await database.query(followSql, [node, applied]);
@@ -180,10 +163,9 @@ export class Announcements {
   }
 
   /** @throws whatever is no refusal: then it is not applied. */
-  async #apply({ seq, body, format }: AnnouncementRow): Promise<void> {
-    const { oldest, newest } = formats.announcement;
-    if (format < oldest || format > newest) throw this.#unreadable(`of version ${format}`);
-    const announcement = announcementOf(body);
+  async #apply(row: AnnouncementRow): Promise<void> {
+    if (!isReadable(row)) throw this.#unreadable(`of version ${row.format}`);
+    const announcement = announcementOf(row.body);
     const handler = this.#handlers?.[announcement.kind] as AnyHandler | undefined;
     if (handler === undefined) throw this.#unreadable(`of the kind ${announcement.kind}`);
     try {
@@ -191,39 +173,32 @@ export class Announcements {
     } catch (error) {
       if (!(error instanceof Refusal) || isTransient(error)) throw error;
       const { code, message } = error;
-      await this.#parts.database.query(refuseSql, [seq, JSON.stringify({ code, message })]);
+      await this.#parts.database.query(refuseSql, [row.seq, JSON.stringify({ code, message })]);
     }
   }
 }
 
-const channel = 'dundun_announcement';
 /** On it servers hint at new rows of the log. */
 export const logChannel = 'dundun_log';
-/** Milliseconds until the first look whether others have applied an announcement. */
-const announcePollMsMin = 1;
-
-/** Where there is somebody to hear it: who joins later reads what is stored already. */
-const addSql = `INSERT INTO announcement (node, body, format) SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS integer)
-  WHERE EXISTS (SELECT 1 FROM node WHERE id <> $1) RETURNING seq`;
-const followedSql = `SELECT (SELECT count(*) FROM node WHERE id <> $2 AND followed < $1) AS missing,
-  (SELECT refusal FROM announcement WHERE seq = $1) AS refusal`;
-/** Who has not applied it still will. */
-const removeSql = `DELETE FROM announcement WHERE seq = $1
-  AND NOT EXISTS (SELECT 1 FROM node WHERE id <> announcement.node AND followed < $1)`;
 const nextSql = `SELECT seq, body, format FROM announcement WHERE node <> $1
   AND seq > (SELECT followed FROM node WHERE id = $1) ORDER BY seq LIMIT $2`;
 const followSql = 'UPDATE node SET followed = $2 WHERE id = $1';
 const refuseSql = 'UPDATE announcement SET refusal = $2 WHERE seq = $1';
 
-function refusalOf(text: string): Error {
-  const { code, message } = JSON.parse(text) as { readonly code: RefusalCode; readonly message: string };
-  return new Refusal(code, message);
+/** Rows that follow one another and may be applied at once, some of them again where one fails; any other row is a run of its own. */
+function runsOf(rows: readonly AnnouncementRow[]): readonly (readonly AnnouncementRow[])[] {
+  const runs: AnnouncementRow[][] = [];
+  let isOpen = false;
+  for (const row of rows) {
+    const mayJoin = isReadable(row) && rereading.has(announcementOf(row.body).kind);
+    if (mayJoin && isOpen) runs.at(-1)?.push(row);
+    else runs.push([row]);
+    isOpen = mayJoin;
+  }
+  return runs;
 }
 
-function notFollowed(): Error {
-  return new Refusal(
-    'storage',
-    'The change is stored, but another server has not said in time that it knows of it. Look before you send the request again.',
-    { retryAfterS: limits.storageRetryAfterS },
-  );
+function isReadable({ format }: AnnouncementRow): boolean {
+  const { oldest, newest } = formats.announcement;
+  return format >= oldest && format <= newest;
 }

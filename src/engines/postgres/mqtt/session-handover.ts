@@ -45,6 +45,8 @@ export class PostgresSessionHandover implements SessionHandover {
   async letGo(clientId: string): Promise<void> {
     await this.#transact(async (connection) => {
       await this.#assertServed(connection);
+      // Waits for a transaction of this server that took it, and of which it does not know the end.
+      await connection.query('SELECT 1 FROM mqtt_session WHERE client_id = $1 FOR UPDATE', [clientId]);
       const sql = `UPDATE mqtt_session SET node = ${nobody} WHERE client_id = $1 AND node = $2`;
       await connection.query(sql, [clientId, this.#own().node]);
     });
@@ -71,7 +73,8 @@ export class PostgresSessionHandover implements SessionHandover {
     reserve: (count: number) => number,
   ): Promise<number | undefined> {
     const { node } = this.#own();
-    const { rows } = await connection.query<{ key: number; node: number }>(foundSql, [clientId]);
+    // Its row is locked first: a transaction of this server that took it may not have ended.
+    const { rows } = await connection.query<{ key: number; node: number }>(`${foundSql} FOR UPDATE`, [clientId]);
     const [found] = rows;
     if (found === undefined) return undefined;
     await this.#assertServed(connection);
@@ -80,8 +83,6 @@ export class PostgresSessionHandover implements SessionHandover {
       const { count } = await connection.query(freeNodeSql, [found.node]);
       if (count === 0) return undefined;
     }
-    const here = 'SELECT 1 FROM mqtt_session WHERE key = $1 AND node = $2 FOR UPDATE';
-    if ((await connection.query(here, [found.key, found.node])).count === 0) return undefined;
     const { rows: queue } = await connection.query<{ n: number }>(
       'SELECT count(*) AS n FROM mqtt_queue WHERE session = $1',
       [found.key],
@@ -94,20 +95,20 @@ export class PostgresSessionHandover implements SessionHandover {
 
   async #read(connection: Connection, key: number): Promise<TakenSession> {
     const query = async <Row>(sql: string) => (await connection.query<Row>(sql, [key])).rows;
-    const [session] = await query<SessionRow>(
-      'SELECT client_id AS "clientId", "user", away, expiry FROM mqtt_session WHERE key = $1',
-    );
+    const [[session], filters, [queue], sent, incoming] = await Promise.all([
+      query<SessionRow>('SELECT client_id AS "clientId", "user", away, expiry FROM mqtt_session WHERE key = $1'),
+      query<FilterRow>('SELECT filter, qos, options FROM mqtt_subscription WHERE session = $1'),
+      query<{ rows: number; bytes: number | null }>(
+        'SELECT count(*) AS rows, CAST(sum(bytes) AS bigint) AS bytes FROM mqtt_queue WHERE session = $1',
+      ),
+      query<SentRow>(
+        'SELECT message, packet_id AS "packetId", released, bytes FROM mqtt_queue WHERE session = $1 AND packet_id IS NOT NULL',
+      ),
+      query<{ packetId: number; bytes: number }>(
+        `SELECT packet_id AS "packetId", ${messageCostSql} AS bytes FROM mqtt_incoming WHERE session = $1`,
+      ),
+    ]);
     if (session === undefined) throw storageRefusal(new Error('The session has ended.'));
-    const filters = await query<FilterRow>('SELECT filter, qos, options FROM mqtt_subscription WHERE session = $1');
-    const [queue] = await query<{ rows: number; bytes: number | null }>(
-      'SELECT count(*) AS rows, CAST(sum(bytes) AS bigint) AS bytes FROM mqtt_queue WHERE session = $1',
-    );
-    const sent = await query<SentRow>(
-      'SELECT message, packet_id AS "packetId", released, bytes FROM mqtt_queue WHERE session = $1 AND packet_id IS NOT NULL',
-    );
-    const incoming = await query<{ packetId: number; bytes: number }>(
-      `SELECT packet_id AS "packetId", ${messageCostSql} AS bytes FROM mqtt_incoming WHERE session = $1`,
-    );
     const { clientId, user, away, expiry } = session;
     return {
       ...{ key, clientId, user: user ?? undefined, awayMs: away ?? undefined, expiryS: expiry ?? undefined },

@@ -73,7 +73,8 @@ export class SessionTransfer {
 
   /** Takes what this process may have without knowing: what comes for it meanwhile is not kept. */
   async takeHalfTaken(): Promise<void> {
-    for (const clientId of this.#halfTaken) await this.take(clientId);
+    // One that fails now is tried again, and holds up no other.
+    for (const clientId of this.#halfTaken) await this.take(clientId).catch(() => {});
   }
 
   async #take(handover: SessionHandover, clientId: string): Promise<void> {
