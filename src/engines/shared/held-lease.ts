@@ -29,7 +29,7 @@ export class HeldLease implements Lease {
     try {
       await this.#giveBack();
     } catch {
-      // The lease becomes free by itself: with the row of the node where the database does not answer.
+      // It stays with this process, which may take it again, and becomes free with the row of its node.
     } finally {
       this.#ended.resolve();
     }

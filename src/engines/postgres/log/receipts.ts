@@ -38,6 +38,12 @@ export class Receipts {
   #fresh = 0;
   #guestBytes = 0;
   #trimming: Promise<void> = Promise.resolve();
+  /** Ids whose claims could not be given up. Bounded by the pushes under way when the database went away. */
+  readonly #unreleased = new Set<string>();
+  #releasing: Promise<void> | undefined;
+  /** The attempt to give one of them up that was made last. */
+  #attempt: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
   /** Called where receipts could not be trimmed; that is tried again later. */
   onFailure: (error: Error) => void = () => {};
 
@@ -107,6 +113,8 @@ export class Receipts {
   ): Promise<PushReceipt | undefined> {
     const hash = hashOf(id);
     const { settled } = this.#writer;
+    // It is claimed anew, and must not be given up behind that.
+    if (this.#unreleased.delete(id)) await this.#attempt;
     for (let waitedMs = 0; waitedMs < limits.postgresOutcomeMs; waitedMs += claimPollMs) {
       if (this.#writer.isAway || this.#writer.settled > settled)
         throw storageRefusal(new Error('The outcome of a commit is not known.'));
@@ -126,13 +134,43 @@ export class Receipts {
     });
   }
 
+  /** Where that fails it is tried again: as long as this process lives, no other one can store the push. */
   async release(id: string): Promise<void> {
-    await this.#database.query('DELETE FROM claim WHERE hash = $1 AND writer = $2', [hashOf(id), this.#writer.writer]);
+    try {
+      await this.#release(id);
+    } catch {
+      this.#unreleased.add(id);
+      this.#releasing ??= this.#releaseLater().finally(() => {
+        this.#releasing = undefined;
+      });
+    }
   }
 
   /** Resolves when no trimming is under way. */
   close(): Promise<void> {
+    this.#isClosed = true;
     return this.#trimming;
+  }
+
+  async #release(id: string): Promise<void> {
+    await this.#database.query('DELETE FROM claim WHERE hash = $1 AND writer = $2', [hashOf(id), this.#writer.writer]);
+  }
+
+  async #releaseLater(): Promise<void> {
+    while (this.#unreleased.size > 0) {
+      await delay(limits.postgresRetryMsMax, undefined, { ref: false });
+      // The claims of a writer that is no more are void.
+      if (this.#isClosed) return;
+      for (const id of this.#unreleased) {
+        const released = this.#release(id).then(
+          () => true,
+          () => false,
+        );
+        this.#attempt = released;
+        if (!(await released)) break;
+        this.#unreleased.delete(id);
+      }
+    }
   }
 
   #count(caller: string, bytes: number): void {
