@@ -1,6 +1,7 @@
 // Several servers on one database: here engines in one process, each with its own connections and its own row of `node`.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
 import { setLimits } from '../../../test/support/limits.ts';
 import { batchOf, nowMs, type Point } from '../../../test/support/points.ts';
 import { createDatabase, dropDatabase, withoutPostgres } from '../../../test/support/postgres.ts';
@@ -244,6 +245,30 @@ suite('several servers on one database', { skip: withoutPostgres }, () => {
     await one.engine.close();
     one = await Server.open(url);
     assert.deepEqual(await one.values(sensor), [1, 2]);
+  });
+});
+
+suite('a server that stops while it cannot read', { skip: withoutPostgres }, () => {
+  setLimits({ databaseBusyMs: 500, postgresConnectMs: 1_000 });
+
+  test('a push that is stored when its server stops, before it has what came earlier, is not said to be refused', async () => {
+    const own = await createDatabase();
+    const [first, second] = [await Server.open(own), await Server.open(own)];
+    // Nobody reads the log, in which the row of the other is before its own.
+    const holder = new pg.Client(own);
+    await holder.connect();
+    await holder.query('BEGIN; LOCK TABLE node IN ACCESS EXCLUSIVE MODE');
+    await second.append([{ sensor: 9, timestamp: 1, value: 1 }]);
+    const late = assert.rejects(first.append([{ sensor: 9, timestamp: 2, value: 2 }]), {
+      ...{ code: 'storage', message: /Whether it was stored is not known/ },
+    });
+    await until(async () => (await holder.query('SELECT 1 FROM log')).rowCount === 2);
+    await first.engine.close();
+    await late;
+    await holder.end();
+    assert.deepEqual(await second.values(9), [1, 2]);
+    await second.engine.close();
+    await dropDatabase(own);
   });
 });
 

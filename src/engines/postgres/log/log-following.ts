@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { limits } from '../../../config/limits.ts';
 import type { ClientMessage, FollowedPush } from '../../../domain/ports/commit-log.ts';
 import { CorruptChunk, UnknownVersion } from '../../shared/codec/bytes/corrupt-chunk.ts';
-import { stoppingRefusal } from '../../shared/write-failure.ts';
+import { stoppingRefusal, unknownOutcome } from '../../shared/write-failure.ts';
 import { contentOf, type Query, UnreadableRow, withBytes } from './log-reader.ts';
 import type { LogRowContent, NumberedPlace } from './log-row.ts';
 import type { LogState, StoredPass } from './log-state.ts';
@@ -93,12 +93,15 @@ export class LogFollowing {
     return this.#freshMs;
   }
 
-  /** Runs `add`, which puts in a row of this process, when all rows before it are in. @throws Refusal where the service stops. */
+  /**
+   * Runs `add`, which puts in a row of this process, when all rows before it are in.
+   * @throws Refusal `storage` where the service stops: it is stored, but may be removed by a row before it.
+   */
   before<T>(number: number, add: () => T): Promise<T> {
     return this.#inTurn(async () => {
       for (;;) {
         if (this.#parts.state.lastRow + 1 >= number) return add();
-        if (this.#isClosed) throw stoppingRefusal();
+        if (this.#isClosed) throw unknownOutcome(new Error('The service is stopping.'));
         try {
           await this.#read(number - 1);
           if (this.#parts.state.lastRow + 1 < number) await delay(ownPollMs);
