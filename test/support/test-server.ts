@@ -127,8 +127,11 @@ export class TestServer {
   async crash(): Promise<void> {
     this.#rows.close();
     if (databaseOf(this.folder) !== undefined) {
+      const { length } = this.errors;
       await crashDatabaseOf(this.folder);
       await this.running.close();
+      // Of the server that is cut off.
+      this.errors.splice(length);
       return this.#start();
     }
     const file = join(this.folder, databaseFile);

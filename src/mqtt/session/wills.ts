@@ -38,6 +38,8 @@ export class Wills {
   readonly #kept = new Map<string, Will>();
   /** By client id. */
   readonly #delayed = new Map<string, Delayed>();
+  /** Those of other runs that were deleted since the look for such began that is under way: it may have read them before. */
+  readonly #gone = new Set<string>();
   /** Resolves when those of earlier runs are known that wait. */
   #known: Promise<void> = Promise.resolve();
   #delayTimer: NodeJS.Timeout | undefined;
@@ -137,6 +139,7 @@ export class Wills {
     if (kept !== undefined && kept !== will && brokerId === this.#parts.brokerId) return;
     if (kept === will) this.#kept.delete(id);
     await this.#parts.stored.delWill({ id, brokerId });
+    if (brokerId !== this.#parts.brokerId) this.#gone.add(keyOf(will));
   }
 
   /** A will waits no more. It is known until that is done, so that it is not taken for one that never waited. */
@@ -160,8 +163,9 @@ export class Wills {
   }
 
   async #publishLost(): Promise<void> {
+    this.#gone.clear();
     await this.#eachLost(async (will) => {
-      if (this.#isWaiting(will)) return;
+      if (this.#isWaiting(will) || this.#gone.has(keyOf(will))) return;
       const session = this.#parts.sessionOf(will.clientId ?? '');
       const isBack = session !== undefined && session.actor.key === will.user && !session.client.isFresh;
       // Of a process that has died; its client is with this one.
@@ -198,6 +202,11 @@ export class Wills {
   #notFound(err: unknown): void {
     this.#parts.log.error({ err }, 'publishing wills of an earlier run failed');
   }
+}
+
+/** The run that stored it, and its client. */
+function keyOf({ brokerId, clientId }: Will): string {
+  return `${brokerId} ${clientId}`;
 }
 
 /** From its row. */

@@ -2,9 +2,11 @@
 // that of the later one stays stored until its own connection ends. And those with a delay, over a stop and a crash.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../../src/config/limits.ts';
 import { heard, PacketClient } from '../../support/mqtt/packet-client.ts';
 import { TestServer } from '../../support/test-server.ts';
+import { until } from '../../support/until.ts';
 
 let server: TestServer;
 
@@ -39,14 +41,16 @@ test('the will of a connection that took over is stored, though the former one i
     heard(await witness.take(1)).map(({ payload }) => payload),
     ['first'],
   );
-  const wills = ((await server.rows())['mqtt_will'] ?? []) as {
-    readonly client_id: string;
-    readonly payload: Uint8Array;
-  }[];
-  assert.deepEqual(
-    wills.map(({ client_id: id, payload }) => [id, Buffer.from(payload).toString()]),
-    [['twice', 'second']],
-  );
+  let stored: unknown[] = [];
+  const isStored = async () => {
+    const wills = ((await server.rows())['mqtt_will'] ?? []) as {
+      readonly client_id: string;
+      readonly payload: Uint8Array;
+    }[];
+    stored = wills.map(({ client_id: id, payload }) => [id, Buffer.from(payload).toString()]);
+    return isDeepStrictEqual(stored, [['twice', 'second']]);
+  };
+  await until(isStored, { msMax: 20_000, otherwise: () => JSON.stringify(stored) });
   await second.cut();
   assert.deepEqual(
     heard(await witness.take(1)).map(({ payload }) => payload),

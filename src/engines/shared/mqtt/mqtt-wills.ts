@@ -47,9 +47,11 @@ export class MqttWills {
     return row === undefined ? undefined : toWill(row);
   }
 
+  /** @returns the will where it is one of another run. */
   async remove({ id, brokerId = this.#broker.id }: WillKey): Promise<StoredPacket | undefined> {
     if (brokerId === this.#broker.id && !this.#release(id)) return undefined;
-    const will = await this.find({ id, brokerId });
+    // Of this run the client may leave its next will in the next moment: that is stored behind the removal.
+    const will = brokerId === this.#broker.id ? undefined : await this.find({ id, brokerId });
     await this.#writes.write([{ kind: 'will-removed', clientId: id, brokerId }]);
     return will;
   }
