@@ -16,6 +16,12 @@ export default async function* failedTests(events: AsyncIterable<TestEvent>): As
   }
 }
 
+/** What the reporter has written, with `where` beside the name of each test. */
+export function failuresIn(written: string, where?: string): string {
+  // What is told of a test is further in than its name.
+  return where === undefined ? written : written.replace(/^\S.*$/gm, (name) => `${name} (${where})`);
+}
+
 /** Whether the test failed by itself: a suite fails with each of its tests, and what is `todo` may fail. */
 function isCause({ details, todo }: Failure): boolean {
   return todo === undefined && failureTypeOf(details.error) !== 'subtestsFailed';

@@ -4,7 +4,7 @@
 // was being defined, and an error that nobody caught still fails its test (test/process/project/test-context.test.ts). Where a
 // later Node.js has no such hook, nothing of this is used.
 import asyncHooks, { AsyncLocalStorage, AsyncResource, type HookCallbacks } from 'node:async_hooks';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 
@@ -12,13 +12,14 @@ import { isMainThread } from 'node:worker_threads';
 if (isMainThread) replaceHook();
 else if (process.env['DUNDUN_TEST_THREADS'] !== undefined) loadBundles(process.env['DUNDUN_TEST_THREADS']);
 
-/** Has threads of the embedded engine load what thread-bundles.ts has made of them. */
+/** Has threads of the engines load what thread-bundles.ts has made of them. */
 function loadBundles(folder: string): void {
   registerHooks({
     load(url, context, nextLoad) {
-      const thread = /\/src\/engines\/embedded\/threads\/(\w+-thread)\.ts$/.exec(url)?.[1];
-      if (thread === undefined) return nextLoad(url, context);
-      return { format: 'module', source: readFileSync(`${folder}/${thread}.mjs`), shortCircuit: true };
+      const [, engine, thread] = /\/src\/engines\/(\w+)\/threads\/(\w+-thread)\.ts$/.exec(url) ?? [];
+      const path = `${folder}/${engine}-${thread}.mjs`;
+      if (thread === undefined || !existsSync(path)) return nextLoad(url, context);
+      return { format: 'module', source: readFileSync(path), shortCircuit: true };
     },
   });
 }

@@ -1,5 +1,5 @@
 // Puts test files together that can share a process, one after the other, so that the service is loaded once for many of
-// them. Used by test.ts for `npm test -- fast`; `npm test` gives every file a process of its own.
+// them. Used by test-rounds.ts.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';

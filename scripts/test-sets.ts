@@ -50,6 +50,27 @@ export const heavyFiles: readonly string[] = [
   'test/storage/storage-failure.test.ts',
 ];
 
+/**
+ * Take as long as ten others, by what they start or by how many rows they have. The whole run has them share processes as the fast
+ * ones do.
+ */
+export const longFiles: readonly string[] = [
+  'test/http/accounts/lookalikes.test.ts',
+  'test/http/accounts/password-resets.test.ts',
+  'test/http/datapoints/exact-numbers.test.ts',
+  'test/http/devices/moved-sensors.test.ts',
+  'test/http/devices/renamed-device-users.test.ts',
+  'test/http/devices/renamed-devices.test.ts',
+  'test/http/devices/renamed-sensors.test.ts',
+  'test/http/notifications/clock-doubt.test.ts',
+  'test/mqtt/connecting/certificates.test.ts',
+  'test/mqtt/connecting/wills.test.ts',
+  'test/mqtt/downlinks/missed.test.ts',
+  'test/mqtt/subscribing/attacked-stores.test.ts',
+  'test/mqtt/subscribing/attacked-windows.test.ts',
+  'test/mqtt/v5/refused.test.ts',
+];
+
 interface SlowSet {
   readonly name: string;
   /** In the words of `npm test -- …`. */
@@ -73,8 +94,13 @@ export const slowSets: readonly SlowSet[] = [
   },
   {
     name: 'what is filled up to its bounds, or waits in real time',
-    words: heavyFiles.map((file) => /([^/]+\/[^/]+)\.test\.ts$/.exec(file)?.[1]).join(' '),
+    words: wordsOf(heavyFiles),
     isOf: (file) => heavyFiles.includes(file),
+  },
+  {
+    name: 'what takes as long as ten others',
+    words: wordsOf(longFiles),
+    isOf: (file) => longFiles.includes(file),
   },
 ];
 
@@ -86,4 +112,25 @@ export function findTestFiles(): string[] {
 /** The set for which `npm test -- fast` leaves the file out, if any. */
 export function slowSetOf(file: string): SlowSet | undefined {
   return slowSets.find(({ isOf }) => isOf(file));
+}
+
+/**
+ * Whether the file may share a process with others, while two more such processes run beside it: not what starts processes itself, and
+ * not what waits in real time.
+ */
+export function mayShare(file: string): boolean {
+  return slowSetOf(file) === undefined || longFiles.includes(file);
+}
+
+/** Whether the whole run has the file ask its servers once more with their data on PostgreSQL. */
+export function isTriedOnPostgres(file: string): boolean {
+  const isLeftOut = notOnPostgres.some(({ file: out }) => out === file);
+  return /^test\/(http|mqtt)\//.test(file) && slowSetOf(file) === undefined && !isLeftOut;
+}
+
+/** Fast files of the public door that cannot hold with the data on PostgreSQL, and why. */
+export const notOnPostgres: readonly { readonly file: string; readonly because: string }[] = [];
+
+function wordsOf(files: readonly string[]): string {
+  return files.map((file) => /([^/]+\/[^/]+)\.test\.ts$/.exec(file)?.[1]).join(' ');
 }

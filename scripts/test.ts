@@ -1,8 +1,8 @@
 // `npm test`: finds what the tests may use beside Node.js, says what is missing and what is left out for it, builds the
 // dashboard where it is to be looked at and is not built, then runs them. Words after `--` choose test files by a part of
 // their path; options after it (`--test-name-pattern=…`) go to `node --test`. The word `fast` stands for the files that neither
-// start a process nor a browser (test-sets.ts). What measures how long others wait (test/attacks)
-// runs after all else, alone, and what failed is said again at the very end. --long adds the long tests. With CI=true or
+// start a process nor a browser (test-sets.ts). Without words there are several rounds (test-rounds.ts), one of them on PostgreSQL;
+// what failed in any is said again at the very end. --long adds the long tests. With CI=true or
 // --all-required a missing program is a failure, so that nothing is left out silently.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -10,15 +10,10 @@ import { constants as osConstants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildWhereStale } from '../test/support/dashboard-build.ts';
+import { failuresIn } from './failed-tests.ts';
 import { findPaho, findPgBouncer, findPostgres, findProgram, isExecutable } from './find-program.ts';
-import { inBundles } from './test-bundles.ts';
+import { type Choice, planRounds, prepareThreads, type Round } from './test-rounds.ts';
 import { findTestFiles, slowSetOf, slowSets } from './test-sets.ts';
-
-/**
- * Of V8, for many servers in one process: each leaves much garbage, and where three processes share two cores helpers of the
- * collector only take them from the others. A tenth of the time of a core less.
- */
-const collectLess = ['--single-threaded-gc', '--min-semi-space-size=16', '--max-semi-space-size=32'];
 
 /** Loaded before each file: which test an error belongs to is known without a hook on every promise. */
 const lightContext = `--import=${pathToFileURL(resolve('scripts/light-test-context.ts')).href}`;
@@ -88,6 +83,8 @@ const chosen = findTestFiles().filter(
 );
 const files = isFast ? chosen.filter((file) => slowSetOf(file) === undefined) : chosen;
 
+const choice: Choice = isFast ? 'fast' : words.length > 0 || process.env.DUNDUN_TEST_LONG === '1' ? 'chosen' : 'all';
+
 // The fast ones need none of them, unless PostgreSQL is to have the data of whole servers (test/support/data.ts).
 const onPostgres = process.env.DUNDUN_TEST_ENGINE === 'postgres';
 const needed = programs.filter(({ name }) => !isFast || (onPostgres && name === 'postgres'));
@@ -97,15 +94,17 @@ for (const { name, tests, package: debianPackage } of missing) {
 }
 
 if (isFast) tellWhatIsLeftOut();
+const isPostgresHere = !missing.some(({ name }) => name === 'postgres');
+if (choice === 'all' && !isPostgresHere) console.log('Left out is also the suite at the public door, on PostgreSQL.');
 
 if (allRequired && missing.length > 0) {
   fail('Nothing may be left out here, so this is a failure.');
-} else if (onPostgres && missing.some(({ name }) => name === 'postgres')) {
+} else if (onPostgres && !isPostgresHere) {
   fail('DUNDUN_TEST_ENGINE=postgres needs PostgreSQL.');
 } else if (files.length === 0) {
   fail(words.length === 0 ? 'There are no test files.' : `No test file has ${words.join(' or ')} in its path.`);
 } else {
-  runTests();
+  void runTests();
 }
 
 /** Puts the program's path into the environment of the tests; false where there is none. */
@@ -119,22 +118,16 @@ function provide({ name, variable }: Program): boolean {
   return true;
 }
 
-function runTests(): void {
+async function runTests(): Promise<void> {
   // Before the first file, so that no server starts while what it serves is being written.
   if (process.env.DUNDUN_TEST_CHROMIUM !== undefined && files.some(isOfDashboard)) buildWhereStale();
-  const rounds = [files.filter((file) => !isMeasuring(file)), files.filter(isMeasuring)];
   // Holds the bundles, and what failed.
   const folder = mkdtempSync(join(tmpdir(), 'dundun-tests-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  void (isFast ? runFast(folder) : runRounds(rounds, folder));
-}
-
-/** Most of what a file takes is to load the service, and to start threads: as many as can share a process do. */
-async function runFast(folder: string): Promise<void> {
-  const { bundleThreads } = await import('./thread-bundles.ts');
-  await bundleThreads(folder);
-  process.env.DUNDUN_TEST_THREADS = folder;
-  await runRounds([inBundles(files, folder)], folder, { atOnce: 3, nodeFlags: collectLess });
+  const data = onPostgres ? 'postgres' : choice === 'all' && isPostgresHere ? 'both' : 'folder';
+  const run = { choice, data, folder } as const;
+  await prepareThreads(run);
+  await runRounds(planRounds(files, run), folder);
 }
 
 function tellWhatIsLeftOut(): void {
@@ -146,24 +139,14 @@ function tellWhatIsLeftOut(): void {
   console.log('      and of twenty runs of each property nineteen. `npm test` runs all.');
 }
 
-interface RunOptions {
-  /** Processes at a time. Three keep two cores busy while one waits for the disk; where time is measured there are two. */
-  readonly atOnce: number;
-  readonly nodeFlags?: readonly string[];
-}
-
 /** Runs the rounds one after the other, then says what failed in any of them. */
-async function runRounds(
-  rounds: readonly (readonly string[])[],
-  folder: string,
-  options: RunOptions = { atOnce: 2 },
-): Promise<void> {
+async function runRounds(rounds: readonly Round[], folder: string): Promise<void> {
   let failed = '';
   for (const [at, round] of rounds.entries()) {
-    if (round.length === 0) continue;
+    if (round.name !== undefined) console.log(`\n== ${round.name}\n`);
     const failedPath = join(folder, `failed-${at}.txt`);
-    const exitCode = await runFiles(round, failedPath, options);
-    if (existsSync(failedPath)) failed += readFileSync(failedPath, 'utf8');
+    const exitCode = await runFiles(round, failedPath);
+    if (existsSync(failedPath)) failed += failuresIn(readFileSync(failedPath, 'utf8'), round.where);
     // A later round does not hide what failed before.
     if (exitCode !== 0) process.exitCode = exitCode;
     if (exitCode > 128) break;
@@ -172,11 +155,7 @@ async function runRounds(
 }
 
 /** Runs some files, and writes to `failedPath` what failed; gives the exit code, 128 and more where a signal ended them. */
-function runFiles(
-  some: readonly string[],
-  failedPath: string,
-  { atOnce, nodeFlags = [] }: RunOptions,
-): Promise<number> {
+function runFiles({ paths, atOnce, nodeFlags = [], env = {} }: Round, failedPath: string): Promise<number> {
   const options = args.filter((arg) => arg.startsWith('-'));
   const flags = [
     ...nodeFlags,
@@ -191,7 +170,10 @@ function runFiles(
   // A test that hangs is a failure too; the long ones know their own time. The time holds for a whole file, which takes
   // three minutes at most: the rest is for a machine that is slow.
   if (process.env.DUNDUN_TEST_LONG !== '1') flags.push('--test-timeout=1800000');
-  const child = spawn(process.execPath, [...flags, ...options, ...some], { stdio: 'inherit' });
+  const child = spawn(process.execPath, [...flags, ...options, ...paths], {
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
   const pass = (signal: NodeJS.Signals) => child.kill(signal);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, pass);
   return new Promise((resolve) => {
@@ -200,11 +182,6 @@ function runFiles(
       resolve(code ?? 128 + osConstants.signals[signal ?? 'SIGTERM']);
     });
   });
-}
-
-/** Whether the file measures how long others wait, which other tests beside it would falsify. */
-function isMeasuring(file: string): boolean {
-  return file.startsWith('test/attacks/');
 }
 
 /** Whether the file looks at the dashboard in a browser. */

@@ -1,26 +1,30 @@
-// Makes one file of each thread of the embedded engine with all that it imports, for `npm test -- fast`: some three hundred
-// servers start in it, and each starts threads, for which Node.js would otherwise look up and strip a hundred files. Threads
-// load these files by light-test-context.ts. Used by test.ts; `npm test` runs the sources.
+// Makes one file of each thread of the engines with all that it imports, for files that share a process (test-rounds.ts): some three
+// hundred servers start in them, and each starts threads, for which Node.js would otherwise look up and strip a hundred files. Threads
+// load these files by light-test-context.ts. Files in processes of their own run the sources.
 import { resolve } from 'node:path';
 import { build } from 'vite';
 
-const threads = ['writer-thread', 'sealer-thread', 'reader-thread', 'search-thread'];
+const threads = {
+  embedded: ['writer-thread', 'sealer-thread', 'reader-thread', 'search-thread'],
+  postgres: ['reader-thread', 'store-thread'],
+} as const;
 
-/** Writes `writer-thread.mjs` and so on into the folder. */
-export async function bundleThreads(folder: string): Promise<void> {
-  for (const thread of threads) {
+/** Writes `embedded-writer-thread.mjs` and so on into the folder. */
+export async function bundleThreads(folder: string, engine: keyof typeof threads): Promise<void> {
+  for (const name of threads[engine]) {
     await build({
       configFile: false,
       logLevel: 'error',
       build: {
-        ssr: resolve('src/engines/embedded/threads', `${thread}.ts`),
+        ssr: resolve('src/engines', engine, 'threads', `${name}.ts`),
         outDir: folder,
         emptyOutDir: false,
         minify: false,
         target: 'esnext',
-        rollupOptions: { output: { entryFileNames: '[name].mjs' } },
+        rollupOptions: { output: { entryFileNames: `${engine}-[name].mjs` } },
       },
-      ssr: { noExternal: true },
+      // It asks for parts that are not there, and goes on without them.
+      ssr: { noExternal: true, external: ['pg'] },
     });
   }
 }

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { failuresIn } from '../../../scripts/failed-tests.ts';
 
 const failing = `
 import assert from 'node:assert/strict';
@@ -56,6 +57,18 @@ suite('the end of npm test', () => {
 
   test('names a file that cannot be loaded', () => {
     assert.match(reportOf("import './nowhere.ts';"), /some\.test\.mjs:1: .*some\.test\.mjs\n {4}test failed\n/);
+  });
+
+  test('says beside each name, and there alone, where its test has failed', () => {
+    const report = reportOf(failing);
+    const names = (text: string) => text.split('\n').filter((line) => /^\S/.test(line));
+    const told = failuresIn(report, 'on PostgreSQL');
+    assert.deepEqual(
+      names(told),
+      names(report).map((name) => `${name} (on PostgreSQL)`),
+    );
+    assert.equal(told.replaceAll(' (on PostgreSQL)', ''), report);
+    assert.equal(failuresIn(report), report);
   });
 
   test('is empty where nothing failed', () => {

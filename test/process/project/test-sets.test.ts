@@ -4,7 +4,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { suite, test } from 'node:test';
-import { findTestFiles, heavyFiles, slowSetOf } from '../../../scripts/test-sets.ts';
+import {
+  findTestFiles,
+  heavyFiles,
+  isTriedOnPostgres,
+  longFiles,
+  notOnPostgres,
+  slowSetOf,
+} from '../../../scripts/test-sets.ts';
 
 /** What only slow tests import, themselves or through what they import of test/ and scripts/. */
 const slowImports = ['node:child_process', 'playwright-core', 'test/support/process.ts'];
@@ -40,11 +47,22 @@ suite('the fast tests', () => {
   });
 
   test('leave out no file by a name that it does not have any more', () => {
-    for (const file of heavyFiles) assert.ok(files.includes(file), file);
+    for (const file of [...heavyFiles, ...longFiles]) assert.ok(files.includes(file), file);
+    for (const file of longFiles) assert.ok(!heavyFiles.includes(file), file);
   });
 
   test('are most of all', () => {
     const fast = files.filter((file) => slowSetOf(file) === undefined);
     assert.ok(fast.length > files.length / 2, `${fast.length} of ${files.length}`);
+  });
+
+  test('of the public door are tried on PostgreSQL, but for those that exist and say why not', () => {
+    const atDoor = files.filter((file) => /^test\/(http|mqtt)\//.test(file) && slowSetOf(file) === undefined);
+    for (const { file, because } of notOnPostgres) {
+      assert.ok(atDoor.includes(file), file);
+      assert.match(because, /\w/, file);
+    }
+    const tried = files.filter(isTriedOnPostgres);
+    assert.deepEqual([...tried, ...notOnPostgres.map(({ file }) => file)].sort(), atDoor.sort());
   });
 });

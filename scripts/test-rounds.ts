@@ -1,0 +1,102 @@
+// What `npm test` runs one after the other, and how: which files share processes, which data are on PostgreSQL, and how many
+// processes run at a time. Used by test.ts.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { inBundles } from './test-bundles.ts';
+import { isTriedOnPostgres, mayShare } from './test-sets.ts';
+
+/**
+ * `fast`: what neither starts a process nor a browser. `all`: each file that there is. `chosen`: what was named by words, or is run for
+ * long, each file in a process of its own.
+ */
+export type Choice = 'fast' | 'all' | 'chosen';
+
+export interface Round {
+  /** Said when it begins; the first round of a `fast` run and of chosen files need no name. */
+  readonly name?: string;
+  /** Test files, or bundles of them. */
+  readonly paths: readonly string[];
+  /** Processes at a time. Three keep two cores busy while one waits for the disk; where time is measured there are two. */
+  readonly atOnce: number;
+  readonly nodeFlags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Said beside each of its tests that failed. */
+  readonly where?: string;
+}
+
+interface Run {
+  readonly choice: Choice;
+  /** Where whole servers have their data: in a folder, or (`both`) also in a database in a round of its own. */
+  readonly data: 'folder' | 'postgres' | 'both';
+  /** For bundles. */
+  readonly folder: string;
+}
+
+/**
+ * Of V8, for many servers in one process: each leaves much garbage, and where three processes share two cores helpers of the
+ * collector only take them from the others. With room from the start there is less to collect: a tenth of the time of a core each.
+ */
+const collectLess = [
+  '--single-threaded-gc',
+  '--min-semi-space-size=64',
+  '--max-semi-space-size=64',
+  '--initial-heap-size=768',
+];
+
+/** The rounds of the files, without those that have none. */
+export function planRounds(files: readonly string[], run: Run): readonly Round[] {
+  const measuring: Round = { name: 'what measures how long others wait', paths: files.filter(isMeasuring), atOnce: 2 };
+  const others = files.filter((file) => !isMeasuring(file));
+  const rounds =
+    run.choice === 'chosen'
+      ? [{ paths: others, atOnce: 2 }, measuring]
+      : run.choice === 'fast'
+        ? [shared(others, run)]
+        : [...all(others, run), measuring];
+  return rounds.filter(({ paths }) => paths.length > 0);
+}
+
+/** Most of what a short file takes is to load the service, and to start threads: as many as can share a process do. */
+function all(files: readonly string[], run: Run): readonly Round[] {
+  const sharing = files.filter(mayShare);
+  const alone = files.filter((file) => !mayShare(file));
+  const atDoor = run.data === 'both' ? files.filter(isTriedOnPostgres) : [];
+  const first = shared(sharing, run);
+  return [
+    { ...first, name: `files that share processes: ${sharing.length} files` },
+    {
+      ...first,
+      name: `the suite at the public door, on PostgreSQL: ${atDoor.length} files`,
+      paths: inBundles(atDoor, folderIn(run.folder, 'postgres')),
+      env: { ...first.env, DUNDUN_TEST_ENGINE: 'postgres' },
+      where: 'on PostgreSQL',
+    },
+    { name: `files in processes of their own: ${alone.length} files`, paths: alone, atOnce: 2 },
+  ];
+}
+
+/** Threads are loaded from the folder (`prepareThreads`). */
+function shared(files: readonly string[], { folder }: Run): Round {
+  const paths = inBundles(files, folderIn(folder, 'bundles'));
+  return { paths, atOnce: 3, nodeFlags: collectLess, env: { DUNDUN_TEST_THREADS: folder } };
+}
+
+/** Makes what rounds of files that share processes load their threads from. */
+export async function prepareThreads({ choice, data, folder }: Run): Promise<void> {
+  if (choice === 'chosen') return;
+  // Loads much that others do not need.
+  const { bundleThreads } = await import('./thread-bundles.ts');
+  await bundleThreads(folder, 'embedded');
+  if (data !== 'folder') await bundleThreads(folder, 'postgres');
+}
+
+/** Whether the file measures how long others wait, which other tests beside it would falsify. */
+function isMeasuring(file: string): boolean {
+  return file.startsWith('test/attacks/');
+}
+
+function folderIn(folder: string, name: string): string {
+  const path = join(folder, name);
+  mkdirSync(path);
+  return path;
+}
