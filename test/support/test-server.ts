@@ -20,7 +20,7 @@ import { type ApiDocument, documentedAnswers } from './api/documented-answers.ts
 import { ageCounts, crashDatabaseOf, databaseOf, dataSettings, removeData } from './data.ts';
 import { openDatabase } from './database.ts';
 import { type As, layPeople, password } from './people.ts';
-import { readPostgresRows } from './postgres-rows.ts';
+import { PostgresRowsReader } from './postgres-rows.ts';
 import { type Rows, RowsReader } from './rows.ts';
 
 /** What a request carries; at most one of `json`, `text` and `body`. */
@@ -80,6 +80,7 @@ export class TestServer {
   #isTls = false;
   readonly #tokens = new Map<As, { readonly token: string; readonly goodUntilMs: number }>();
   readonly #rows: RowsReader;
+  readonly #postgresRows = new PostgresRowsReader();
   #running: RunningServer | undefined;
   /** The clock of the test and that of the machine when the server began. */
   #begun = { elapsedMs: 0, realMs: 0 };
@@ -118,14 +119,14 @@ export class TestServer {
 
   /** Stops the server and starts one on the same folder; other settings may be given. */
   async restart(settings: Env = {}): Promise<void> {
-    this.#rows.close();
+    this.#closeRows();
     await this.running.close();
     await this.#start(settings);
   }
 
   /** Goes on with what is on disk at this moment, as if the machine had lost its power, whatever the server does later. */
   async crash(): Promise<void> {
-    this.#rows.close();
+    this.#closeRows();
     if (databaseOf(this.folder) !== undefined) {
       const { length } = this.errors;
       await crashDatabaseOf(this.folder);
@@ -148,7 +149,7 @@ export class TestServer {
   async stop(): Promise<void> {
     this.#agent.destroy();
     this.#tlsAgent.destroy();
-    this.#rows.close();
+    this.#closeRows();
     await this.#running?.close();
     await removeData(this.folder);
     await rm(this.folder, { recursive: true, force: true });
@@ -220,7 +221,12 @@ export class TestServer {
   async rows(): Promise<Rows> {
     await this.running.idle();
     const url = databaseOf(this.folder);
-    return url === undefined ? this.#rows.read() : readPostgresRows(url, this.running.engine);
+    return url === undefined ? this.#rows.read() : this.#postgresRows.read(url, this.running.engine);
+  }
+
+  #closeRows(): void {
+    this.#rows.close();
+    this.#postgresRows.close();
   }
 
   async #start(settings: Env = {}): Promise<void> {
