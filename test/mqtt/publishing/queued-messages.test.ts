@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
-import { openDatabase } from '../../support/database.ts';
+import { holdWrites } from '../../support/data.ts';
 import { setLimits } from '../../support/limits.ts';
 import { RawClient } from '../../support/mqtt/mqtt-raw.ts';
 import { TestServer } from '../../support/test-server.ts';
@@ -36,8 +36,7 @@ async function waiting(): Promise<number> {
 }
 
 test('while nothing is committed they wait unread, pushes over HTTP are taken all the same, and then each is stored once', async () => {
-  const database = openDatabase(server.folder);
-  database.exec('BEGIN IMMEDIATE');
+  const release = await holdWrites(server.folder);
   const clients = await Promise.all(Array.from({ length: 20 }, (_, n) => shout('owner', `c${n}`)));
   await until(async () => (await waiting()) > 0);
   const pushes = Array.from({ length: 30 }, (_, n) =>
@@ -47,8 +46,7 @@ test('while nothing is committed they wait unread, pushes over HTTP are taken al
   let most = 0;
   for (let looks = 0; looks < 20; looks += 1) most = Math.max(most, await waiting());
   assert.ok(most <= queueMessagesMax + queueMessagesReserve + chunkMessages + pushes.length, `${most} waited`);
-  database.exec('ROLLBACK');
-  database.close();
+  await release();
   for (const { status } of await Promise.all(pushes)) assert.equal(status, 204);
   for (const client of clients) {
     for (let n = 1; n <= publishes; n += 1) assert.equal((await client.next('puback')).messageId, n);
@@ -59,9 +57,13 @@ test('while nothing is committed they wait unread, pushes over HTTP are taken al
 });
 
 test('one message of another user is stored before all of them', async () => {
+  // So that all of them wait when it comes.
+  const release = await holdWrites(server.folder);
   const clients = await Promise.all(Array.from({ length: 20 }, (_, n) => shout('owner', `o${n}`)));
+  await until(async () => (await waiting()) > 0);
   const other = await RawClient.connect(server, 'stranger', { clientId: 'little' });
   other.publish({ topic, payload: '{"value":-1}', messageId: 1 });
+  await release();
   assert.equal((await other.next('puback')).messageId, 1);
   other.socket.destroy();
   const { text } = await server.call('owner', 'GET', '/devices/d/sensors/s/values?format=ndjson');

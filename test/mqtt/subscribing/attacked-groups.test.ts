@@ -55,5 +55,6 @@ for (const how of ['cuts its connection', 'unsubscribes'] as const) {
     await server.running.idle();
     const back = await connect(`away-${name}`, kept);
     assert.deepEqual(payloadsOf(await back.take(1)), ['kept']);
+    assert.deepEqual(payloadsOf(await back.deliveries()), []);
   });
 }
