@@ -55,19 +55,27 @@ export const heavyFiles: readonly string[] = [
  * ones do.
  */
 export const longFiles: readonly string[] = [
+  'src/engines/embedded/mqtt/mqtt-sessions.test.ts',
   'test/http/accounts/lookalikes.test.ts',
   'test/http/accounts/password-resets.test.ts',
+  'test/http/datapoints/corrections.test.ts',
   'test/http/datapoints/exact-numbers.test.ts',
+  'test/http/datapoints/latest.test.ts',
   'test/http/devices/moved-sensors.test.ts',
+  'test/http/devices/refusal-loops.test.ts',
   'test/http/devices/renamed-device-users.test.ts',
   'test/http/devices/renamed-devices.test.ts',
   'test/http/devices/renamed-sensors.test.ts',
   'test/http/notifications/clock-doubt.test.ts',
+  'test/http/server/compression.test.ts',
+  'test/http/server/security-headers.test.ts',
   'test/mqtt/connecting/certificates.test.ts',
   'test/mqtt/connecting/wills.test.ts',
   'test/mqtt/downlinks/missed.test.ts',
+  'test/mqtt/publishing/waiting-publishes.test.ts',
   'test/mqtt/subscribing/attacked-stores.test.ts',
   'test/mqtt/subscribing/attacked-windows.test.ts',
+  'test/mqtt/v5/kept-wills.test.ts',
   'test/mqtt/v5/refused.test.ts',
 ];
 
@@ -125,10 +133,10 @@ export function mayShare(file: string): boolean {
 /** Whether the whole run has the file ask its servers once more with their data on PostgreSQL. */
 export function isTriedOnPostgres(file: string): boolean {
   const isLeftOut = notOnPostgres.some(({ file: out }) => out === file);
-  return /^test\/(http|mqtt)\//.test(file) && slowSetOf(file) === undefined && !isLeftOut;
+  return /^test\/(http|mqtt)\//.test(file) && mayShare(file) && !isLeftOut;
 }
 
-/** Fast files of the public door that cannot hold with the data on PostgreSQL, and why. */
+/** Files of the public door that could share a process, but cannot hold with the data on PostgreSQL, and why. */
 export const notOnPostgres: readonly { readonly file: string; readonly because: string }[] = [];
 
 function wordsOf(files: readonly string[]): string {

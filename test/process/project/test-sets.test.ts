@@ -9,6 +9,7 @@ import {
   heavyFiles,
   isTriedOnPostgres,
   longFiles,
+  mayShare,
   notOnPostgres,
   slowSetOf,
 } from '../../../scripts/test-sets.ts';
@@ -57,7 +58,7 @@ suite('the fast tests', () => {
   });
 
   test('of the public door are tried on PostgreSQL, but for those that exist and say why not', () => {
-    const atDoor = files.filter((file) => /^test\/(http|mqtt)\//.test(file) && slowSetOf(file) === undefined);
+    const atDoor = files.filter((file) => /^test\/(http|mqtt)\//.test(file) && mayShare(file));
     for (const { file, because } of notOnPostgres) {
       assert.ok(atDoor.includes(file), file);
       assert.match(because, /\w/, file);
