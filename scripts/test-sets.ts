@@ -51,7 +51,7 @@ export const heavyFiles: readonly string[] = [
 ];
 
 /**
- * Take as long as ten others, by what they start or by how many rows they have. The whole run has them share processes as the fast
+ * Take several times as long as others, by what they start or by how many rows they have. The whole run has them share processes as the fast
  * ones do.
  */
 export const longFiles: readonly string[] = [
@@ -62,11 +62,13 @@ export const longFiles: readonly string[] = [
   'test/http/datapoints/exact-numbers.test.ts',
   'test/http/datapoints/latest.test.ts',
   'test/http/devices/moved-sensors.test.ts',
+  'test/http/devices/record-shares-devices.test.ts',
   'test/http/devices/refusal-loops.test.ts',
   'test/http/devices/renamed-device-users.test.ts',
   'test/http/devices/renamed-devices.test.ts',
   'test/http/devices/renamed-sensors.test.ts',
   'test/http/notifications/clock-doubt.test.ts',
+  'test/http/server/clock.test.ts',
   'test/http/server/compression.test.ts',
   'test/http/server/security-headers.test.ts',
   'test/mqtt/connecting/certificates.test.ts',
@@ -77,6 +79,7 @@ export const longFiles: readonly string[] = [
   'test/mqtt/subscribing/attacked-windows.test.ts',
   'test/mqtt/v5/kept-wills.test.ts',
   'test/mqtt/v5/refused.test.ts',
+  'test/mqtt/v5/rows.test.ts',
 ];
 
 interface SlowSet {
@@ -106,7 +109,7 @@ export const slowSets: readonly SlowSet[] = [
     isOf: (file) => heavyFiles.includes(file),
   },
   {
-    name: 'what takes as long as ten others',
+    name: 'what takes several times as long as others',
     words: wordsOf(longFiles),
     isOf: (file) => longFiles.includes(file),
   },
