@@ -55,7 +55,6 @@ export const heavyFiles: readonly string[] = [
  * ones do.
  */
 export const longFiles: readonly string[] = [
-  'src/engines/embedded/mqtt/mqtt-sessions.test.ts',
   'test/http/accounts/lookalikes.test.ts',
   'test/http/accounts/password-resets.test.ts',
   'test/http/datapoints/corrections.test.ts',
@@ -68,6 +67,7 @@ export const longFiles: readonly string[] = [
   'test/http/devices/renamed-devices.test.ts',
   'test/http/devices/renamed-sensors.test.ts',
   'test/http/notifications/clock-doubt.test.ts',
+  'test/http/notifications/silence-alarms.test.ts',
   'test/http/server/clock.test.ts',
   'test/http/server/compression.test.ts',
   'test/http/server/security-headers.test.ts',
@@ -77,6 +77,7 @@ export const longFiles: readonly string[] = [
   'test/mqtt/publishing/waiting-publishes.test.ts',
   'test/mqtt/subscribing/attacked-stores.test.ts',
   'test/mqtt/subscribing/attacked-windows.test.ts',
+  'test/mqtt/subscribing/kept-retained.test.ts',
   'test/mqtt/v5/kept-wills.test.ts',
   'test/mqtt/v5/refused.test.ts',
   'test/mqtt/v5/rows.test.ts',
