@@ -1572,8 +1572,8 @@ export const limits = {
   sessionMessagesMax: 10_000,
   /** Retained messages written at a time for a session whose connection closed before it was sent them. */
   retainedKeptAtOnce: 256,
-  /** Milliseconds for which its next connection waits for that. Beyond: the rest is not kept. */
-  retainedKeptMsMax: 1_000,
+  /** Milliseconds for which its next connection, or another server, waits for that. Beyond: the rest is not kept. */
+  retainedKeptMsMax: 200,
   /**
    * Stored sessions; a user may have at most as many as are free. Beyond: a new persistent session is refused, CONNACK
    * 3.

@@ -1,5 +1,6 @@
 // SUBSCRIBE and UNSUBSCRIBE: which filters a session has, stored before they are acknowledged where the session is kept, and
 // the retained messages that a subscriber is sent [MQTT-3.8.4, MQTT-3.10.4].
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ISubscribePacket, IUnsubscribePacket } from 'mqtt-packet';
 import { limits } from '../../config/limits.ts';
 import { loopTurns } from '../../domain/callers/loop-turns.ts';
@@ -84,15 +85,17 @@ export class Subscribing {
   }
 
   /**
-   * Resolves when the retained messages that an earlier connection was not sent any more are kept for its session; those that take
-   * too long are not.
+   * Resolves when the retained messages that an earlier connection was not sent any more are kept for its session, or have taken too
+   * long: then the rest is not kept.
    */
   async restKept(clientId: string): Promise<void> {
     const keeping = this.#keeping.get(clientId);
     if (keeping === undefined) return;
-    const timer = setTimeout(() => this.#givenUp.add(clientId), limits.retainedKeptMsMax).unref();
-    await keeping;
-    clearTimeout(timer);
+    const isOver = new AbortController();
+    const timer = delay(limits.retainedKeptMsMax, undefined, { signal: isOver.signal, ref: false });
+    const isLate = timer.then(() => void this.#givenUp.add(clientId)).catch(() => {});
+    await Promise.race([keeping, isLate]);
+    isOver.abort();
   }
 
   #keepRest(clientId: string, sending: Promise<void>): void {

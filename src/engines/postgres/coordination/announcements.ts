@@ -141,12 +141,11 @@ export class Announcements {
     let applied: number | undefined;
     try {
       for (const run of runsOf(rows)) {
-        const byBody = new Map<string, Promise<void>>();
-        for (const row of run) if (!byBody.has(row.body)) byBody.set(row.body, this.#apply(row));
+        const applying = new Map([...run.firsts].map(([key, row]) => [key, this.#apply(row)]));
         // Each waits for a commit: those of a run are joined in one. All end before any is tried again.
-        await Promise.allSettled(byBody.values());
-        for (const { seq, body } of run) {
-          await byBody.get(body);
+        await Promise.allSettled(applying.values());
+        for (const { key, seq } of run.all) {
+          await applying.get(key);
           applied = seq;
         }
       }
@@ -185,17 +184,35 @@ const nextSql = `SELECT seq, body, format FROM announcement WHERE node <> $1
 const followSql = 'UPDATE node SET followed = $2 WHERE id = $1';
 const refuseSql = 'UPDATE announcement SET refusal = $2 WHERE seq = $1';
 
-/** Rows that follow one another and may be applied at once, some of them again where one fails; any other row is a run of its own. */
-function runsOf(rows: readonly AnnouncementRow[]): readonly (readonly AnnouncementRow[])[] {
-  const runs: AnnouncementRow[][] = [];
-  let isOpen = false;
+/** Rows that follow one another and are applied at once, some of them again where one fails. */
+interface ApplicationRun {
+  /** The first row of each key: it stands for all of that key. */
+  readonly firsts: Map<string, AnnouncementRow>;
+  readonly all: { readonly key: string; readonly seq: number }[];
+}
+
+function runsOf(rows: readonly AnnouncementRow[]): readonly ApplicationRun[] {
+  const runs: ApplicationRun[] = [];
+  let openKind: 'rereading' | 'client' | undefined;
   for (const row of rows) {
-    const mayJoin = isReadable(row) && rereading.has(announcementOf(row.body).kind);
-    if (mayJoin && isOpen) runs.at(-1)?.push(row);
-    else runs.push([row]);
-    isOpen = mayJoin;
+    const { kind, key } = runKeyOf(row);
+    const last = runs.at(-1);
+    const mayJoin = kind !== undefined && kind === openKind && !(kind === 'client' && last?.firsts.has(key));
+    const run: ApplicationRun = mayJoin && last !== undefined ? last : { firsts: new Map(), all: [] };
+    if (run !== last) runs.push(run);
+    if (!run.firsts.has(key)) run.firsts.set(key, row);
+    run.all.push({ key, seq: row.seq });
+    openKind = kind;
   }
   return runs;
+}
+
+/** Client ids are let go beside each other, one time each; any other row, or one that is not read here, is a run of its own. */
+function runKeyOf(row: AnnouncementRow): { readonly kind?: 'rereading' | 'client'; readonly key: string } {
+  const announcement = isReadable(row) ? announcementOf(row.body) : undefined;
+  if (announcement?.kind === 'client-id-taken') return { kind: 'client', key: announcement.clientId };
+  if (announcement !== undefined && rereading.has(announcement.kind)) return { kind: 'rereading', key: row.body };
+  return { key: '' };
 }
 
 function isReadable({ format }: AnnouncementRow): boolean {

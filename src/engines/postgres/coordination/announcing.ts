@@ -43,6 +43,7 @@ export class Announcing {
   /** Stored, and not applied by all others; by number. */
   readonly #pending = new Map<number, Waiting>();
   #looking: Promise<void> | undefined;
+  #burying: Promise<unknown> | undefined;
   #waitMs = pollMsMin;
   #wake: () => void = () => {};
 
@@ -105,28 +106,36 @@ export class Announcing {
   async #look(): Promise<void> {
     let buryMs = performance.now() + limits.nodeRenewMs;
     while (this.#pending.size > 0) {
-      try {
-        await this.#settle();
-      } catch (error) {
-        this.#end([...this.#pending.keys()], ({ reject }) => reject(error));
-      }
+      const asked = [...this.#pending.keys()];
+      const found = await this.#ask(asked);
+      if (found !== undefined) this.#settle(asked, found);
       if (this.#pending.size === 0) break;
       if (performance.now() > buryMs) {
         buryMs = performance.now() + limits.nodeRenewMs;
-        await this.#parts.bury?.().catch(() => {});
+        this.#bury();
       }
       await this.#pause();
     }
     this.#looking = undefined;
   }
 
-  /** Answers those that all others have applied, and those whose time is up. */
-  async #settle(): Promise<void> {
+  /** One that fails is made once more: a connection may have been lost. */
+  async #ask(asked: readonly number[]): Promise<Followed | undefined> {
     const { database, node } = this.#parts;
-    const asked = [...this.#pending.keys()];
-    const [found] = await database.query<Followed>(followedSql, [node, asked]);
-    const followed = found?.followed ?? Number.POSITIVE_INFINITY;
-    const refusals = new Map(found?.refusals ?? []);
+    const ask = () => database.query<Followed>(followedSql, [node, asked]);
+    try {
+      const [found] = await ask().catch(ask);
+      return found;
+    } catch (error) {
+      this.#end(asked, ({ reject }) => reject(error));
+      return undefined;
+    }
+  }
+
+  /** Answers those that all others have applied, and those whose time is up. */
+  #settle(asked: readonly number[], found: Followed): void {
+    const followed = found.followed ?? Number.POSITIVE_INFINITY;
+    const refusals = new Map(found.refusals ?? []);
     const nowMs = performance.now();
     const isStopping = this.#signal.aborted;
     const ended = asked.filter(
@@ -138,6 +147,15 @@ export class Announcing {
       else if (refusal !== undefined) reject(refusalOf(refusal));
       else resolve();
     });
+  }
+
+  /** Beside the looks, which go on; one at a time. */
+  #bury(): void {
+    this.#burying ??= (this.#parts.bury?.() ?? Promise.resolve())
+      .catch(() => {})
+      .finally(() => {
+        this.#burying = undefined;
+      });
   }
 
   #end(seqs: readonly number[], answer: (one: Waiting, seq: number) => void): void {

@@ -111,10 +111,23 @@ export class Receipts {
     id: string,
     { sinceMs, untilMs = Number.MAX_SAFE_INTEGER }: ReceiptTimes,
   ): Promise<PushReceipt | undefined> {
-    const hash = hashOf(id);
-    const { settled } = this.#writer;
     // It is claimed anew, and must not be given up behind that.
     if (this.#unreleased.delete(id)) await this.#attempt;
+    try {
+      return await this.#claim(id, { sinceMs, untilMs });
+    } catch (error) {
+      // It may be there all the same.
+      await this.release(id);
+      throw error;
+    }
+  }
+
+  async #claim(
+    id: string,
+    { sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number },
+  ): Promise<PushReceipt | undefined> {
+    const hash = hashOf(id);
+    const { settled } = this.#writer;
     for (let waitedMs = 0; waitedMs < limits.postgresOutcomeMs; waitedMs += claimPollMs) {
       if (this.#writer.isAway || this.#writer.settled > settled)
         throw storageRefusal(new Error('The outcome of a commit is not known.'));

@@ -12,7 +12,7 @@ import type { StoredSessions } from './stored-sessions.ts';
 export class SessionTransfer {
   readonly #handover: SessionHandover | undefined;
   readonly #index: SessionIndex;
-  readonly #sessions: Pick<StoredSessions, 'endConnection'>;
+  readonly #sessions: Pick<StoredSessions, 'endConnection' | 'ended'>;
   readonly #outgoing: Pick<MqttOutgoing, 'reserve' | 'committed'>;
   readonly #writes: MqttWrites;
   readonly #usage: MqttUsage;
@@ -29,7 +29,7 @@ export class SessionTransfer {
   constructor(parts: {
     readonly tables: Pick<MqttTables, 'handover'>;
     readonly index: SessionIndex;
-    readonly sessions: Pick<StoredSessions, 'endConnection'>;
+    readonly sessions: Pick<StoredSessions, 'endConnection' | 'ended'>;
     readonly outgoing: Pick<MqttOutgoing, 'reserve' | 'committed'>;
     readonly writes: MqttWrites;
     readonly usage: MqttUsage;
@@ -86,16 +86,22 @@ export class SessionTransfer {
       last = before + count;
       return before;
     };
+    // One of this process that has ended, and whose row is being deleted, is not taken up again.
+    await this.#sessions.ended(clientId);
     const taken = await handover.take(clientId, reserve).catch((error: unknown) => {
       if (hasBegun) this.#halfTaken.add(clientId);
       throw error;
     });
+    if (taken !== undefined) {
+      // Until it is known here.
+      this.#halfTaken.add(clientId);
+      // Messages with smaller numbers may be on their way to the disk.
+      await this.#writes.finish([]);
+      this.#outgoing.committed(last);
+      this.#add(taken);
+    }
     this.#halfTaken.delete(clientId);
     if (taken === undefined) return;
-    // Messages with smaller numbers may be on their way to the disk.
-    await this.#writes.finish([]);
-    this.#outgoing.committed(last);
-    this.#add(taken);
     this.onTaken(clientId);
   }
 

@@ -217,6 +217,11 @@ export class StoredSessions {
     await ended;
   }
 
+  /** Resolves when no session of the client id is being deleted. */
+  async ended(clientId: string): Promise<void> {
+    await this.#ending.get(clientId);
+  }
+
   /** Deletes the rows of a session that has ended. */
   async #delete(session: StoredSession): Promise<void> {
     const { clientId } = session;
