@@ -11,6 +11,7 @@ const threads = {
 
 /** Writes `embedded-writer-thread.mjs` and so on into the folder. */
 export async function bundleThreads(folder: string, engine: keyof typeof threads): Promise<void> {
+  const { NODE_ENV: before } = process.env;
   for (const name of threads[engine]) {
     await build({
       configFile: false,
@@ -27,4 +28,7 @@ export async function bundleThreads(folder: string, engine: keyof typeof threads
       ssr: { noExternal: true, external: ['pg'] },
     });
   }
+  // Vite sets it, and the tests would inherit it: npm leaves out what only develops then.
+  if (before === undefined) delete process.env.NODE_ENV;
+  else process.env.NODE_ENV = before;
 }
