@@ -33,7 +33,7 @@ Examples:
     );
   program
     .command('serve')
-    .description('start the service: HTTP, MQTT and the embedded store')
+    .description('start the service: HTTP, MQTT and the store')
     .addHelpText(
       'after',
       '\nWhen it takes work it prints a line of JSON: {"msg":"ready","http":8080,"mqtt":1883}.\nOne server uses a data folder at a time; a second one is refused.\n\nExample: DUNDUN_DATA_DIR=/var/lib/dundun dundun serve',
