@@ -117,10 +117,14 @@ export class TestServer {
     return `http://127.0.0.1:${this.running.ports.http}`;
   }
 
-  /** Stops the server and starts one on the same folder; other settings may be given. */
-  async restart(settings: Env = {}): Promise<void> {
+  /**
+   * Stops the server and starts one on the same folder; other settings may be given.
+   * @param options what happens between: where its clock is turned before, a look that it takes from time to time may see that.
+   */
+  async restart(settings: Env = {}, { whileStopped = () => {} }: { whileStopped?: () => void } = {}): Promise<void> {
     this.#closeRows();
     await this.running.close();
+    whileStopped();
     await this.#start(settings);
   }
 
