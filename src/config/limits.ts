@@ -1581,9 +1581,14 @@ export const limits = {
   sessionsMax: 100_000,
   /** Milliseconds after which a stored session of guest ends once its client is away. */
   guestSessionExpiryMs: 3_600_000,
-  /** Milliseconds between two looks for sessions of servers that are gone, and how many are taken over at a time. */
+  /** Milliseconds between two notes of the row up to which messages are kept for stored sessions: as much as may come twice after a kill. */
+  keptRowNotedEveryMs: 500,
+  /** Milliseconds for which commits say how they were pushed after the last other server has gone: its stored sessions are taken over by then. */
+  saidForOthersMs: 120_000,
+  /** Milliseconds between two looks for sessions of servers that are gone; how many are looked for at a time, and taken over side by side. */
   sessionsTakenEveryMs: 3_000,
   sessionsTakenAtOnce: 500,
+  sessionsTakenTogether: 8,
   /** Milliseconds between two rounds of removing expired sessions. */
   sessionExpiryRoundMs: 60_000,
   /** Milliseconds by which the stored usage of a user's MQTT sessions (table `usage`) may lag behind. */

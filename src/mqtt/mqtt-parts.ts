@@ -10,6 +10,7 @@ import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { FairShare } from '../domain/callers/fair-share.ts';
 import type { MqttClients } from '../domain/clients/mqtt-clients.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
+import type { CommittedPushesOf } from '../domain/datapoints/followed-pushes.ts';
 import type { Writer } from '../domain/datapoints/ingest/writer.ts';
 import type { CommitLog } from '../domain/ports/commit-log.ts';
 import type { MqttSessions } from '../domain/ports/mqtt-sessions.ts';
@@ -30,6 +31,8 @@ export interface MqttParts
   /** Messages between clients of several processes. */
   readonly relays: Pick<CommitLog, 'relay' | 'onRelayed' | 'caughtUp'>;
   readonly feed: Feed;
+  /** What other processes have pushed, as it goes to the feed. */
+  readonly committedPushesOf: CommittedPushesOf;
   readonly downlinks: Downlinks;
   readonly mqttClients: Pick<MqttClients, 'follow'>;
   readonly byteBudget: ByteBudget;

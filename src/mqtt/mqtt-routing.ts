@@ -2,6 +2,7 @@
 // sent. Several need each other, so they are handed functions. Made once by mqtt-server.ts, which brings messages in.
 import { limits } from '../config/limits.ts';
 import type { ClientMessage } from '../domain/ports/commit-log.ts';
+import type { MessageSource } from '../domain/ports/mqtt-sessions.ts';
 import type { Actor } from '../domain/users/user.ts';
 import { Access } from './access.ts';
 import type { MqttParts } from './mqtt-parts.ts';
@@ -9,6 +10,7 @@ import { Delivery } from './routing/delivery.ts';
 import { Forwarding } from './routing/forwarding.ts';
 import { GatewayDownlinks } from './routing/gateway-downlinks.ts';
 import { LiveFilters } from './routing/live-filters.ts';
+import { MissedMessages } from './routing/missed-messages.ts';
 import { OwedBytes } from './routing/owed-bytes.ts';
 import type { Receipt } from './routing/receipt.ts';
 import { Router } from './routing/router.ts';
@@ -99,6 +101,18 @@ export class MqttRouting {
     };
   }
 
+  /** What brings messages to stored sessions that pass from one process to another. */
+  source(): MessageSource {
+    const missed = new MissedMessages({
+      ...{ stored: this.#parts.stored, committedPushesOf: this.#parts.committedPushesOf, delivery: this.delivery },
+      prepared: (messages) => this.#prepared(messages),
+    });
+    return {
+      keepMissed: (commits) => missed.keep(commits),
+      handedOn: () => this.delivery.queue.handedOn(),
+    };
+  }
+
   /** Resolves when what all processes had committed at the call is kept for the stored sessions of this one. */
   async settled(): Promise<void> {
     await this.#parts.relays.caughtUp();
@@ -107,17 +121,21 @@ export class MqttRouting {
 
   /** All are handed on in one turn, so that none is twice where this fails and is called again. */
   async #followRelayed(messages: readonly ClientMessage[]): Promise<void> {
+    for (const { gateway, user, payload, properties, ...rest } of await this.#prepared(messages)) {
+      const bytes = { payload: asBuffer(payload), properties: properties && asBuffer(properties) };
+      this.delivery.relayed({ ...rest, ...bytes }, { gateway, user });
+    }
+  }
+
+  /** A message to one that was removed meanwhile is not delivered. */
+  async #prepared(messages: readonly ClientMessage[]): Promise<readonly ClientMessage[]> {
     const known: ClientMessage[] = [];
     for (const message of messages) {
       const { topic, gateway, user } = message;
       const of = gateway === undefined ? { user } : { user, device: gateway };
-      // A message to one that was removed meanwhile is not delivered.
       if (await this.access.prepare({ topic, ...of })) known.push(message);
     }
-    for (const { gateway, user, payload, properties, ...rest } of known) {
-      const bytes = { payload: asBuffer(payload), properties: properties && asBuffer(properties) };
-      this.delivery.relayed({ ...rest, ...bytes }, { gateway, user });
-    }
+    return known;
   }
 
   /** What waited for the session has been sent: what came meanwhile follows. */

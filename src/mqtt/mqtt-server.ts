@@ -133,6 +133,7 @@ export class MqttServer implements ClientOwner {
       onSessionEnded: (clientId, user) => this.#shared.ended(clientId, user),
       onSessionLetGo: (clientId) => void this.#shared.ended(clientId, undefined),
       onSessionTaken: (clientId) => this.#shared.taken(clientId),
+      messages: this.#routing.source(),
     });
     for (const part of [this.#shared, this.#wills, this.#stalled, this.#routing.sys]) part.start();
     await this.sessions.learn(stored.sessionUsers());
@@ -145,6 +146,7 @@ export class MqttServer implements ClientOwner {
     this.#stopFollowing = () => {
       for (const stop of stops) stop();
     };
+    stored.beginFollowing();
     writer.setFanOut(delivery);
     http.on('upgrade', (request, socket, head) => this.#webSockets.upgrade(request, socket, head));
     return this.listeners.start();
@@ -178,8 +180,8 @@ export class MqttServer implements ClientOwner {
     this.#silence.close();
     // Wills of clients cut just now are stored like any publish.
     await this.idle();
+    await this.#parts.stored.endFollowing(this.#stopFollowing);
     this.#routing.router.close();
-    this.#stopFollowing();
     await this.#parts.stored.destroy();
   }
 

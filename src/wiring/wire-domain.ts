@@ -19,7 +19,7 @@ import { Callers } from '../domain/callers/callers.ts';
 import { MqttClients } from '../domain/clients/mqtt-clients.ts';
 import { Corrections } from '../domain/datapoints/corrections.ts';
 import { Feed } from '../domain/datapoints/feed.ts';
-import { publishFollowed } from '../domain/datapoints/followed-pushes.ts';
+import { committedPushes, publishFollowed } from '../domain/datapoints/followed-pushes.ts';
 import { FutureDatapoints } from '../domain/datapoints/history/future-datapoints.ts';
 import { History } from '../domain/datapoints/history/history.ts';
 import { LastValues } from '../domain/datapoints/history/last-values.ts';
@@ -142,7 +142,11 @@ export async function wireDomain(parts: {
     coordination,
   });
 
-  publishFollowed(commitLog, { directory, feed, sensorRefsOf: (sensors) => stores.watch.sensorRefsOf(sensors) });
+  const committedPushesOf = committedPushes({
+    directory,
+    sensorRefsOf: (sensors) => stores.watch.sensorRefsOf(sensors),
+  });
+  publishFollowed(commitLog, { feed, committedPushesOf });
   await stores.secrets.getOrCreate('token-key', () => ids.bytes(32));
   const tokenKeys = new TokenKeys({ find: () => stores.secrets.getRotated('token-key'), clock: clocks.forExpiry });
   const rotationKey = await stores.secrets.getOrCreate('session-key', () => ids.bytes(32));
@@ -320,6 +324,7 @@ export async function wireDomain(parts: {
     charges,
     clientIds,
     feed,
+    committedPushesOf,
     writer,
     storageQuota,
     retention,

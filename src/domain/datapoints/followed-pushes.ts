@@ -5,47 +5,50 @@ import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { Sensor, SensorId, SensorKey } from '../devices/sensor.ts';
 import type { CommitLog, FollowedPush } from '../ports/commit-log.ts';
-import type { Feed } from './feed.ts';
+import type { CommittedPush, Feed } from './feed.ts';
 
-interface FollowedPushesParts {
+interface CommittedPushesParts {
   readonly directory: DeviceDirectory;
-  readonly feed: Feed;
   /** Device and sensor ids of existing sensors. */
   readonly sensorRefsOf: (
     sensors: readonly SensorKey[],
   ) => Promise<ReadonlyMap<SensorKey, { readonly device: DeviceId; readonly sensor: SensorId }>>;
 }
 
-/** From now on, publishes in the feed what the log follows. */
-export function publishFollowed(commitLog: Pick<CommitLog, 'onFollowed'>, parts: FollowedPushesParts): void {
-  const { directory, feed, sensorRefsOf } = parts;
-  commitLog.onFollowed = async (pushes) => {
+/** Pushes as they go to the feed, those to sensors that were removed meanwhile left out. */
+export type CommittedPushesOf = (pushes: readonly FollowedPush[]) => Promise<readonly CommittedPush[]>;
+
+export function committedPushes({ directory, sensorRefsOf }: CommittedPushesParts): CommittedPushesOf {
+  return async (pushes) => {
     const refs = await sensorRefsOf([...new Set(pushes.map(({ sensor }) => sensor))]);
     const devices = new Map<DeviceId, Device>();
     for (const { device: id } of refs.values()) {
       const device = devices.get(id) ?? directory.peek(id) ?? (await directory.find(id));
       if (device !== undefined) devices.set(id, device);
     }
-    // All in one turn: where something fails before, the log calls again, and nothing of it is published twice.
-    for (const push of pushes) {
+    return pushes.flatMap((push) => {
       const ref = refs.get(push.sensor);
-      // A push to a sensor that was removed meanwhile is not published.
       const device = ref && (directory.peek(ref.device) ?? devices.get(ref.device));
       const sensor = ref && device?.sensors.get(ref.sensor);
-      if (device !== undefined && sensor?.key === push.sensor) publish(push, { device, sensor, feed });
-    }
+      return device !== undefined && sensor?.key === push.sensor ? committed(push, device, sensor) : [];
+    });
   };
 }
 
-function publish(
-  push: FollowedPush,
-  { device, sensor, feed }: { readonly device: Device; readonly sensor: Sensor; readonly feed: Feed },
+/** From now on, publishes in the feed what the log follows. */
+export function publishFollowed(
+  commitLog: Pick<CommitLog, 'onFollowed'>,
+  { feed, committedPushesOf }: { readonly feed: Feed; readonly committedPushesOf: CommittedPushesOf },
 ): void {
+  commitLog.onFollowed = async (pushes) => {
+    // All in one turn: where something fails before, the log calls again, and nothing of it is published twice.
+    for (const push of await committedPushesOf(pushes)) feed.publish(push);
+  };
+}
+
+function committed(push: FollowedPush, device: Device, sensor: Sensor): CommittedPush {
   const { readings, receivedMs, firstSeq, original, many, skipsRules } = push;
   // The process that received the push has counted its caller.
   const counted = { caller: undefined };
-  feed.publish({
-    ...{ kind: 'sensor', device, sensor, readings, receivedMs, firstSeq, original, many, skipsRules },
-    ...counted,
-  });
+  return { kind: 'sensor', device, sensor, readings, receivedMs, firstSeq, original, many, skipsRules, ...counted };
 }

@@ -3,6 +3,7 @@
 // test/storage/mqtt-sessions.suite.ts.
 import type { AgeClocks } from '../../base/time/clock-watch.ts';
 import type { UserKey } from '../users/user.ts';
+import type { ClientMessage, FollowedPush } from './commit-log.ts';
 
 /** A packet. The store returns it with the fields that it was stored with. */
 export interface StoredPacket {
@@ -113,6 +114,22 @@ export interface RetainedCapacity {
 /** Takes a message that waits for a session that ends; it is deleted with the session when that resolves. Does not fail. */
 export type TakesWaiting = (message: StoredPacket) => Promise<void>;
 
+/** What a commit has for subscribers, of whichever process; read again for stored sessions that have missed it. */
+export interface MissedCommit {
+  /** Its place in the order of all commits. */
+  readonly place: number;
+  readonly pushes: readonly FollowedPush[];
+  readonly messages: readonly ClientMessage[];
+}
+
+/** What brings messages to stored sessions. */
+export interface MessageSource {
+  /** Resolves when all that the commit log has handed on at the call is in the queues of stored sessions, though not stored. */
+  readonly handedOn: () => Promise<void>;
+  /** Makes messages of commits, and has each kept by `enqueueMissed`. Where it fails it has had none kept. */
+  readonly keepMissed: (commits: readonly MissedCommit[]) => Promise<void>;
+}
+
 /** A run of the service; it takes a new id at every start. */
 export interface BrokerIdentity {
   readonly id: string;
@@ -124,6 +141,8 @@ export interface BrokerIdentity {
   readonly onSessionLetGo?: (clientId: string) => void;
   /** Called when a stored session of another process has become one of this. */
   readonly onSessionTaken?: (clientId: string) => void;
+  /** Asked where stored sessions pass from one process to another. */
+  readonly messages?: MessageSource;
 }
 
 /** How much a user may store by MQTT; Infinity: no limit. */
@@ -256,6 +275,12 @@ export interface MqttSessions {
   capacityToRetain(user: UserKey, packets: readonly RetainedCandidate[]): RetainedCapacity | Promise<RetainedCapacity>;
   /** Queues a message for the stored sessions that subscribe to it. */
   enqueueForSubscribers(packet: StoredPacket, joined?: JoinedWrites): Promise<void>;
+  /** Queues a message of a commit for those of the stored sessions that have missed it. */
+  enqueueMissed(packet: StoredPacket, place: number): void;
+  /** Called when what is committed is handed on from now on, with `enqueueForSubscribers`. */
+  beginFollowing(): void;
+  /** Calls `stop`, which ends that, when all that was handed on is kept; resolves when it is stored up to where that was. */
+  endFollowing(stop: () => void): Promise<void>;
   /** Resolves when no session is due to expire and all writes are committed. */
   idle(): Promise<void>;
 

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { threadHeap } from '../../base/threads/thread-heap.ts';
+import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
 import { limits } from '../../config/limits.ts';
 import type { CommitLog } from '../../domain/ports/commit-log.ts';
 import type { Fence } from '../../domain/ports/coordination.ts';
@@ -28,8 +29,10 @@ import type { Query } from './log/log-reader.ts';
 import { LogRings } from './log/log-rings.ts';
 import { LogState } from './log/log-state.ts';
 import { LogWriter } from './log/log-writer.ts';
+import { MissedRows } from './log/missed-rows.ts';
 import { Receipts } from './log/receipts.ts';
 import { refusalOfWork } from './log/store.ts';
+import type { HandedOnLog } from './mqtt/session-handover.ts';
 import { LastValueDevices } from './reads/last-value-devices.ts';
 import { PostgresSeries } from './reads/series.ts';
 import { completeRemovals, DatapointEdits } from './sealing/datapoint-edits.ts';
@@ -68,6 +71,7 @@ export interface LogParts {
   readonly commitLog: CommitLog;
   readonly series: Series;
   readonly figures: LogFigures;
+  readonly handedOn: HandedOnLog;
   /** Sentences on damage that was found at this start. */
   readonly damage: readonly string[];
   readonly observer: LogObserver;
@@ -110,7 +114,7 @@ export async function openLog(options: LogOptions): Promise<LogParts> {
   });
   polling.wake();
   return {
-    ...{ commitLog, series, damage, observer },
+    ...{ commitLog, series, damage, observer, handedOn: handedOnOf(begun, joined) },
     figures: figuresOf({ state, writer, appender, sealing, series, standby }),
     seal: () =>
       sealing.seal().catch((error) => {
@@ -208,7 +212,8 @@ function joinParts({ database, membership, isNewest }: LogOptions, begun: Begun,
   const appender: Appender = new Appender({
     ...{ state, writer, receipts, sealing },
     others: {
-      ...{ isAlone, before: (number, add) => following.before(number, add), hint: () => polling.hint() },
+      isForOthers: () => membership.isForOthers,
+      ...{ before: (number, add) => following.before(number, add), hint: () => polling.hint() },
       version: () => membership.formats.of('log'),
     },
   });
@@ -222,6 +227,27 @@ function joinParts({ database, membership, isNewest }: LogOptions, begun: Begun,
     caughtUp: async () => (isAlone() ? undefined : following.caughtUp()),
   });
   return { appender, sealing, purge, follower, commitLog, following, polling, turn, confirmation };
+}
+
+function handedOnOf(
+  { state, query }: Begun,
+  { appender, commitLog, following }: ReturnType<typeof joinParts>,
+): HandedOnLog {
+  const missed = new MissedRows(query);
+  return {
+    get lastRow() {
+      return state.lastRow;
+    },
+    caughtUp: () => commitLog.caughtUp(),
+    atRest: (work) =>
+      following.atRest(async (row) => {
+        // What this process has committed is handed on within this turn of the event loop, or found only now.
+        await nextLoopTurn();
+        await appender.told;
+        return work(row);
+      }),
+    read: (behind, upTo) => missed.read(behind, upTo),
+  };
 }
 
 function startReader({ url, database, standby }: LogOptions): Worker {

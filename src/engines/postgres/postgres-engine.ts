@@ -72,7 +72,7 @@ export class PostgresEngine implements Engine {
     const { database, membership } = this.#ground;
     const opened = openMqttSessions(rules, {
       ...{ database, clock: this.#clock, holder: membership.id, log: this.#log, written: membership.formats },
-      caughtUp: () => this.#parts.commitLog.caughtUp(),
+      handedOn: this.#parts.handedOn,
     });
     this.#mqtt.push(opened);
     return opened.sessions;

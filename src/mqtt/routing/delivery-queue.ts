@@ -24,6 +24,13 @@ export interface PendingPublish extends OrderedMessage {
   readonly receipt?: Receipt | undefined;
   readonly resolve?: () => void;
   readonly reject?: (error: unknown) => void;
+  /** Set by the queue. */
+  among?: { count: number };
+}
+
+/** Messages that came between two looks, and wait. */
+interface Waiting {
+  count: number;
 }
 
 export class DeliveryQueue {
@@ -38,9 +45,9 @@ export class DeliveryQueue {
   #turnBytes = 0;
   #handedOutBefore = 0;
   #running = false;
-  /** Messages taken, and messages handed to the router, since the start. */
-  #taken = 0;
-  #handedOver = 0;
+  /** Messages that wait to be handed to the router: those since the last call of `handedOn`, and before it. Publishers take turns, so that later ones may go first. */
+  #newest: Waiting = { count: 0 };
+  #older: Waiting[] = [];
   #idleWaiters: (() => void)[] = [];
 
   constructor(parts: {
@@ -58,7 +65,8 @@ export class DeliveryQueue {
 
   /** Adds a message; it goes out one microtask later at the earliest, with all others that were added until then. */
   put(waiting: PendingPublish): void {
-    this.#taken += 1;
+    waiting.among = this.#newest;
+    waiting.among.count += 1;
     this.#countSetting(waiting.message.setting, 1);
     this.#share.taken(waiting.caller, waiting.bytes);
     this.#order.put(waiting);
@@ -81,9 +89,15 @@ export class DeliveryQueue {
     return this.#settings.has(setting);
   }
 
-  /** Resolves when as many messages were handed to the router as are waiting for that. */
+  /** Resolves when all messages that wait at the call were handed to the router. */
   async handedOn(): Promise<void> {
-    for (const end = this.#taken; this.#running && this.#handedOver < end; ) await nextLoopTurn();
+    if (this.#newest.count > 0) {
+      this.#older.push(this.#newest);
+      this.#newest = { count: 0 };
+    }
+    const before = this.#older.filter(({ count }) => count > 0);
+    this.#older = before;
+    while (this.#running && before.some(({ count }) => count > 0)) await nextLoopTurn();
     // The router keeps them for stored sessions a moment later.
     await nextLoopTurn();
   }
@@ -130,7 +144,7 @@ export class DeliveryQueue {
         await this.#directory.find(deviceId);
       }
       this.#send(waiting);
-      this.#handedOver += 1;
+      if (waiting.among !== undefined) waiting.among.count -= 1;
       this.#turnBytes += publishBytes(message) + (waiting.twin === undefined ? 0 : publishBytes(waiting.twin));
     }
     this.#router.flush();

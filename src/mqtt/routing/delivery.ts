@@ -11,6 +11,7 @@ import type { FanOut } from '../../domain/datapoints/ingest/fan-out.ts';
 import type { Push } from '../../domain/datapoints/ingest/push.ts';
 import type { Reading } from '../../domain/datapoints/ingest/reading.ts';
 import { serviceCaller } from '../../domain/datapoints/ingest/writer-queue.ts';
+import type { Device } from '../../domain/devices/device.ts';
 import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
 import type { Actor, UserKey } from '../../domain/users/user.ts';
 import { bothForms, relayKeyOf } from '../topics.ts';
@@ -22,7 +23,7 @@ import {
   messageBytes,
   publishBytes,
 } from './delivery-share.ts';
-import { presentTopicOf, topicsOf } from './message-topics.ts';
+import { type MessageTopic, presentTopicOf, topicsOf } from './message-topics.ts';
 import type { OutgoingPublish, PublishRouter } from './publish-router.ts';
 import type { Receipt } from './receipt.ts';
 
@@ -111,43 +112,29 @@ export class Delivery implements FanOut {
         this.clear(presentTopicOf(committed, committed.device.id), committed.device).catch(() => {});
       return;
     }
-    const { qos = 0, retain = false, user, properties, expiresMs, publisherId } = committed.original ?? {};
-    const ownProperties = properties && asBuffer(properties);
+    const { qos = 0, retain = false } = committed.original ?? {};
     if (!retain && !this.#router.isWatched) return;
-    // The device may have got another id since the push was accepted.
-    const known = this.#directory.peek(committed.device.id);
-    const present = known?.key === committed.device.key ? known : committed.device;
+    const present = this.#presentOf(committed.device);
+    // The same whatever the id, so that messages keep their order while the device is given another.
+    const order = { caller: committed.caller ?? serviceCaller, orderKey: orderKeyOf(present) };
     const topics = topicsOf(committed, present, this.#nowMs).filter(({ topic, exactLevels }) =>
       this.#router.wants(topic, { qos, retain: retain && exactLevels === undefined, exactLevels }),
     );
-    if (topics.length === 0) return;
-    const { key: device } = present;
-    // The same whatever the id, so that messages keep their order while the device is given another.
-    const orderKey = orderKeyOf(present);
-    const part = (committed.kind === 'actuator' ? committed.actuator : committed.sensor).key;
-    const caller = committed.caller ?? serviceCaller;
-    const setting = committed.kind === 'actuator' ? committed.setting : undefined;
-    for (const payload of payloadsOf(committed)) {
-      for (const { topic, id: deviceId, exactLevels } of topics) {
-        const message = {
-          topic,
-          payload,
-          qos,
-          device,
-          part,
-          setting,
-          user,
-          exactLevels,
-          isOfGuest: caller.isGuest ? true : undefined,
-          // Retained under the present ids alone.
-          retain: retain && exactLevels === undefined,
-          properties: ownProperties,
-          expiresMs,
-          publisherId,
-        };
-        this.queue.put(this.#weighed({ caller, orderKey, deviceId }, message));
-      }
-    }
+    for (const { deviceId, message } of messagesOf(committed, present, topics))
+      this.queue.put(this.#weighed({ ...order, deviceId }, message));
+  }
+
+  /** The messages of a push under all its topics, whether or not there is a subscriber. */
+  messagesOf(committed: CommittedPush): OutgoingPublish[] {
+    const present = this.#presentOf(committed.device);
+    const topics = topicsOf(committed, present, this.#nowMs);
+    return messagesOf(committed, present, topics).map(({ message }) => message);
+  }
+
+  /** The device may have got another id since the push was accepted. */
+  #presentOf(device: Device): Device {
+    const known = this.#directory.peek(device.id);
+    return known?.key === device.key ? known : device;
   }
 
   /**
@@ -200,6 +187,31 @@ export class Delivery implements FanOut {
     const bytes = publishBytes(message) + subscribers * this.#bytesEach;
     return { ...order, subscribers, bytes, message };
   }
+}
+
+/** In the order of the payloads, each under all topics. */
+function messagesOf(
+  committed: Committed,
+  present: Device,
+  topics: readonly MessageTopic[],
+): { readonly deviceId: string; readonly message: OutgoingPublish }[] {
+  if (topics.length === 0) return [];
+  const { qos = 0, retain = false, user, properties, expiresMs, publisherId } = committed.original ?? {};
+  const common = {
+    ...{ qos, user, expiresMs, publisherId },
+    device: present.key,
+    part: (committed.kind === 'actuator' ? committed.actuator : committed.sensor).key,
+    setting: committed.kind === 'actuator' ? committed.setting : undefined,
+    isOfGuest: committed.caller?.isGuest ? (true as const) : undefined,
+    properties: properties && asBuffer(properties),
+  };
+  return payloadsOf(committed).flatMap((payload) =>
+    topics.map(({ topic, id, exactLevels }) => ({
+      deviceId: id,
+      // Retained under the present ids alone.
+      message: { ...common, topic, payload, exactLevels, retain: retain && exactLevels === undefined },
+    })),
+  );
 }
 
 /** Never equal to that of a message between clients, which has a slash. */

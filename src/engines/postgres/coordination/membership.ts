@@ -46,6 +46,8 @@ export class Membership {
   #renewedOver: OwnConnection;
   readonly #number: number;
   #others = 0;
+  /** When another server was there last, by the monotonic clock; one may have been until this one started. */
+  #othersMs = performance.now();
   /** When the last sign of life began that was given, by the monotonic clock. */
   #renewedMs = Number.NEGATIVE_INFINITY;
   /** Whether the connection has the lock of its number; the session of a lost one may have it for a while. */
@@ -107,6 +109,11 @@ export class Membership {
   /** Whether no other server is there. Who joins waits until this process knows of it. */
   get isAlone(): boolean {
     return this.#others === 0;
+  }
+
+  /** Whether what is committed has to say what other servers need: while one is there, and until its stored sessions are taken over. */
+  get isForOthers(): boolean {
+    return this.#others > 0 || performance.now() < this.#othersMs + limits.saidForOthersMs;
   }
 
   /** Whether nobody can have declared this process dead by now. */
@@ -207,6 +214,7 @@ export class Membership {
       if (renewed?.rows[0] !== undefined) {
         this.#noteAnswer(connection, startMs);
         this.#others = renewed.rows[0].others;
+        if (this.#others > 0) this.#othersMs = performance.now();
         this.#database.distribution.learn(renewed.rows[0].distribution);
         // May wait for commits that are under way: signs of life must not.
         this.#burying ??= this.#bury().finally(() => {

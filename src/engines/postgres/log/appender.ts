@@ -48,7 +48,8 @@ interface Sealing {
 
 /** What the appender asks of the other servers. */
 interface Others {
-  readonly isAlone: () => boolean;
+  /** Whether other servers read what is appended, or may take up what one of them has left. */
+  readonly isForOthers: () => boolean;
   /** Runs `add` when all rows before a number are in. */
   readonly before: <T>(number: number, add: () => T) => Promise<T>;
   /** Hints at new rows. */
@@ -85,6 +86,8 @@ export class Appender {
    */
   onFound: (pushes: readonly FollowedPush[]) => Promise<void> = async () => {};
   onFoundRelayed: (messages: readonly ClientMessage[]) => Promise<void> = async () => {};
+  /** Resolves when they have been called with all that is in the head, a moment after it has come there. */
+  told: Promise<void> = Promise.resolve();
   /** What is under way as it was pushed and published, where its callers were told so. */
   #unknown: { readonly pushes: Buffer | undefined; readonly relays: Buffer | undefined } | undefined;
 
@@ -122,7 +125,7 @@ export class Appender {
 
   /** undefined where no other server is there, nor was when those before it came. @throws Refusal `storage`, `busy` */
   relay(messageOf: () => ClientMessage): Promise<void> | undefined {
-    if (this.#others.isAlone() && this.#relaying === 0) return undefined;
+    if (!this.#others.isForOthers() && this.#relaying === 0) return undefined;
     return this.#relay(messageOf());
   }
 
@@ -255,7 +258,7 @@ export class Appender {
     if (failure !== undefined && count > 0 && this.#state.isHeadFull)
       throw refusalOf({ kind: 'unsealed', message: failure.message });
     const place = this.#writer.next;
-    const forOthers = this.#others.isAlone() ? {} : { pushes: pushesOf(taken), relays: relaysOf(taken) };
+    const forOthers = this.#others.isForOthers() ? { pushes: pushesOf(taken), relays: relaysOf(taken) } : {};
     const bytes = encodeBatch(batch, place, { ...forOthers, version: this.#others.version() });
     const beside = this.#receipts.beside(batch.receipts);
     const { number, position } = await this.#writer.append({ seq: place.seq, count, bytes, beside });
@@ -274,7 +277,9 @@ export class Appender {
     }
     this.#sealing.committed();
     this.#tellCaughtUp();
-    if (this.#unknown !== undefined) await this.#tellFound(batch, { firstSeq, ...this.#unknown });
+    if (this.#unknown === undefined) return;
+    this.told = this.#tellFound(batch, { firstSeq, ...this.#unknown });
+    await this.told;
   }
 
   /** Those who would have told of it were refused. */

@@ -12,7 +12,7 @@ import type { LogState, StoredPass } from './log-state.ts';
 import { followedPushes } from './push-section.ts';
 import { decodeRelays } from './relay-section.ts';
 
-interface Row extends NumberedPlace {
+export interface FollowedRow extends NumberedPlace {
   readonly ring: number;
   readonly position: number;
   readonly count: number;
@@ -26,7 +26,7 @@ interface Followed {
 }
 
 interface DecodedRow extends Followed {
-  readonly row: Row;
+  readonly row: FollowedRow;
   /** undefined where the row is damaged. */
   readonly content?: LogRowContent;
   /** A sentence, where something is wrong with the row. */
@@ -113,6 +113,14 @@ export class LogFollowing {
     });
   }
 
+  /**
+   * Runs `work` while nothing is handed on. It is given the number of the last row that was: own ones reach the feed a moment later.
+   * All else that commits or follows waits for it.
+   */
+  atRest<T>(work: (row: number) => Promise<T>): Promise<T> {
+    return this.#inTurn(() => work(this.#parts.state.lastRow));
+  }
+
   /** Reads all there is, up to a commit of this process that is under way. @throws Refusal `storage` */
   async follow(): Promise<void> {
     const startMs = performance.now();
@@ -188,7 +196,7 @@ export class LogFollowing {
     const { query, node, state, writer, onGap } = this.#parts;
     while (state.lastRow < upTo) {
       const wanted = Math.min(this.#wanted, upTo - state.lastRow);
-      const rows = await query<Row>(nextSql, [state.lastRow, upTo, wanted, node]);
+      const rows = await query<FollowedRow>(nextSql, [state.lastRow, upTo, wanted, node]);
       const own = rows.findIndex((row) => row.writer === writer());
       const others = await withBytes(query, own < 0 ? rows : rows.slice(0, own));
       const [first] = others;
@@ -209,14 +217,14 @@ export class LogFollowing {
    * Bytes that lie apart go with their table, once this process is not there any more: it is looked again whether it is. Those that are
    * missing then, a worker has lost: the row is damaged.
    */
-  #assertBytes(rows: readonly Row[]): void {
+  #assertBytes(rows: readonly FollowedRow[]): void {
     const missing = rows.find(({ bytes }) => bytes.length === 0)?.number;
     const isNew = missing !== undefined && missing !== this.#withoutBytes;
     this.#withoutBytes = missing;
     if (isNew) throw new Error(`The bytes of row ${missing} of the log are not there.`);
   }
 
-  async #take(rows: readonly Row[]): Promise<void> {
+  async #take(rows: readonly FollowedRow[]): Promise<void> {
     const { state, deliver, relay } = this.#parts;
     const steps: (() => Promise<void>)[] = [];
     let pushes: FollowedPush[] = [];
@@ -275,14 +283,14 @@ export class LogFollowing {
 }
 
 /** Rows up to one that this release does not read: that one, and those behind it, must not be passed over. */
-function decodeAll(rows: readonly Row[]): {
+function decodeAll(rows: readonly FollowedRow[]): {
   readonly decoded: readonly DecodedRow[];
   readonly unreadable?: UnreadableRow;
 } {
   const decoded: DecodedRow[] = [];
   for (const row of rows) {
     try {
-      decoded.push(decode(row));
+      decoded.push(decodeFollowed(row));
     } catch (error) {
       if (!(error instanceof UnreadableRow)) throw error;
       return { decoded, unreadable: error };
@@ -292,7 +300,7 @@ function decodeAll(rows: readonly Row[]): {
 }
 
 /** @throws UnreadableRow */
-function decode(row: Row): DecodedRow {
+export function decodeFollowed(row: FollowedRow): DecodedRow {
   const nothing = { row, pushes: [], messages: [] };
   const content = contentOf(row, row);
   if (typeof content === 'string') return { ...nothing, damage: content };

@@ -8,6 +8,7 @@ import type { WrittenFormats } from '../database/formats.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
 import { PostgresMqttQuotaReads } from './mqtt-quota-reads.ts';
 import { PostgresMqttTables } from './mqtt-tables.ts';
+import type { HandedOnLog } from './session-handover.ts';
 
 export interface OpenedMqttSessions {
   readonly sessions: MqttSessions;
@@ -22,7 +23,7 @@ export function openMqttSessions(
     clock,
     log,
     holder,
-    caughtUp,
+    handedOn,
     written,
   }: {
     readonly database: PostgresDatabase;
@@ -30,15 +31,14 @@ export function openMqttSessions(
     readonly log?: Log | undefined;
     /** The row of this server in `node`. */
     readonly holder: string;
-    /** Resolves when this server has what others had appended at the call. */
-    readonly caughtUp: () => Promise<void>;
+    readonly handedOn: HandedOnLog;
     /** The forms in which this server writes. */
     readonly written: WrittenFormats;
   },
 ): OpenedMqttSessions {
   const quotaReads = new PostgresMqttQuotaReads(database, clock);
   onQuotaChange((user) => quotaReads.forget(user));
-  const tables = new PostgresMqttTables({ database, log, holder, caughtUp, written });
+  const tables = new PostgresMqttTables({ database, log, holder, handedOn, written });
   const quotas = {
     guest,
     quotaOf: quotaReads.of.bind(quotaReads),

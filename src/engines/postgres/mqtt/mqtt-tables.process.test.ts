@@ -30,6 +30,7 @@ async function open(database: PostgresDatabase, run: string, holder?: string): P
     matchesForm: () => true,
   });
   await persistence.setup({ id: run });
+  persistence.beginFollowing();
   return persistence;
 }
 
@@ -210,6 +211,24 @@ suite('tables of MQTT on PostgreSQL', { skip: withoutPostgres }, () => {
     await b.outgoingEnqueue({ clientId: 'c1' }, message(3));
     assert.deepEqual(await payloads(b.outgoingStream(client)), ['m1', 'm3']);
     await Promise.all([a.destroy(), b.destroy()]);
+  });
+
+  test('up to which row messages are kept is forgotten where a release that does not know of it takes the session', async (t) => {
+    const database = await makeDatabase(t);
+    await database.query("INSERT INTO node (id) VALUES ('a')");
+    const a = await open(database, 'run-a', 'a');
+    await a.outgoingEnqueue({ clientId: 'c1' }, message(1));
+    const kept = async () => {
+      const [row] = await database.query<{ row: number | null; of: number | null }>(
+        'SELECT kept_row AS "row", kept_node AS "of" FROM mqtt_session',
+      );
+      return row;
+    };
+    await a.letGoSession('c1');
+    assert.deepEqual(await kept(), { row: 0, of: null });
+    await database.query('UPDATE mqtt_session SET node = 7');
+    assert.deepEqual(await kept(), { row: null, of: null });
+    await a.destroy();
   });
 
   test('what PostgreSQL cannot store is refused alone', async (t) => {

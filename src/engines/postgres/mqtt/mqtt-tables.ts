@@ -12,7 +12,7 @@ import type { OwnConnection, PostgresDatabase, QueryRows } from '../database/pos
 import { PostgresMqttReads } from './mqtt-reads.ts';
 import { loadSessions } from './mqtt-session-loading.ts';
 import { type PlannedUnit, planUnit } from './mqtt-statements.ts';
-import { PostgresSessionHandover } from './session-handover.ts';
+import { type HandedOnLog, PostgresSessionHandover } from './session-handover.ts';
 
 /** A commit whose answer has not come. */
 interface Unsettled extends PromiseWithResolvers<boolean> {
@@ -25,8 +25,8 @@ export interface MqttTablesOptions {
   readonly log?: Log | undefined;
   /** The row of this server in `node`: it takes the first node of sessions that no other server serves. Left out: node 0. */
   readonly holder?: string;
-  /** Resolves when this server has what others had appended at the call; called before a session is taken. */
-  readonly caughtUp?: () => Promise<void>;
+  /** The log of this server; left out where there is none beside. */
+  readonly handedOn?: HandedOnLog;
   /** The forms in which this server writes; the oldest where it is not said. */
   readonly written?: WrittenFormats;
 }
@@ -41,19 +41,21 @@ export class PostgresMqttTables implements MqttTables {
   readonly handover: PostgresSessionHandover;
   #connection: OwnConnection | undefined;
   #epoch = 0;
+  #keptRow: number | undefined;
+  #ownRows: ReadonlyMap<number, number> = new Map();
   #unit = 0;
   #unsettled: Unsettled | undefined;
   #isClosed = false;
 
-  constructor({ database, log, holder, caughtUp = async () => {}, written = new WrittenFormats() }: MqttTablesOptions) {
+  constructor({ database, log, holder, handedOn = noLog, written = new WrittenFormats() }: MqttTablesOptions) {
     this.#written = written;
     this.#database = database;
     this.#log = log;
     this.#holder = holder;
     this.reads = new PostgresMqttReads(database, this.#node);
     this.handover = new PostgresSessionHandover({
-      ...{ database, caughtUp },
-      own: () => ({ node: this.#node, epoch: this.#epoch }),
+      ...{ database, handedOn },
+      own: () => ({ node: this.#node, epoch: this.#epoch, keptRow: this.#keptRow, ownRows: this.#ownRows }),
     });
   }
 
@@ -67,11 +69,14 @@ export class PostgresMqttTables implements MqttTables {
     const connection = await this.#database.connect(connectionName, { isPipelined: true });
     try {
       await connection.query(planning);
-      const { node, epoch } = await takeNode(connection, brokerId, this.#holder);
+      const { node, epoch, keptRow } = await takeNode(connection, brokerId, this.#holder);
       this.#node = node;
+      this.#keptRow = keptRow ?? undefined;
       this.reads.serve(node);
       this.#epoch = epoch;
       this.#unit = 0;
+      const { rows } = await connection.query<{ key: number; row: number }>(ownRowsSql, [node]);
+      this.#ownRows = new Map(rows.map(({ key, row }) => [key, row]));
       await connection.query(forgetUsage, [this.#node]);
     } catch (error) {
       await connection.close();
@@ -205,6 +210,13 @@ export class PostgresMqttTables implements MqttTables {
 
 const connectionName = 'mqtt';
 
+const noLog: HandedOnLog = {
+  lastRow: 0,
+  caughtUp: async () => {},
+  atRest: (work) => work(0),
+  read: async (_, upTo) => ({ commits: [], upTo, gone: 0 }),
+};
+
 async function rollBack(connection: OwnConnection): Promise<void> {
   await connection.query('ROLLBACK').catch(() => {});
 }
@@ -215,6 +227,7 @@ const planning = 'SET enable_seqscan = off; SET enable_hashjoin = off; SET enabl
 interface TakenNode {
   readonly node: number;
   readonly epoch: number;
+  readonly keptRow: number | null;
 }
 
 /** The first node of sessions that no other server serves. */
@@ -234,13 +247,16 @@ const isServed = (table: string) =>
 const takeNodeSql = `INSERT INTO mqtt_node (node, epoch, broker_id, unit, holder)
   SELECT number, 1, $1::text, 0, $2::text FROM generate_series(0, ${limits.serversMax - 1}) AS number WHERE NOT EXISTS (
     SELECT 1 FROM mqtt_node AS taken WHERE taken.node = number AND ${isServed('taken')}) ORDER BY number LIMIT 1
-  ON CONFLICT (node) DO UPDATE SET epoch = mqtt_node.epoch + 1, broker_id = excluded.broker_id, unit = 0, holder = excluded.holder
+  ON CONFLICT (node) DO UPDATE SET epoch = mqtt_node.epoch + 1,
+      kept_epoch = CASE WHEN mqtt_node.kept_epoch = mqtt_node.epoch THEN mqtt_node.epoch + 1 END, broker_id = excluded.broker_id, unit = 0, holder = excluded.holder
     WHERE NOT ${isServed('mqtt_node')}
-  RETURNING mqtt_node.node, epoch`;
+  RETURNING mqtt_node.node, epoch, CASE WHEN kept_epoch = epoch THEN kept_row END AS "keptRow"`;
 
 const noteUnit = 'UPDATE mqtt_node SET unit = $3 WHERE node = $1 AND epoch = $2';
 
 const lastUnit = 'SELECT unit FROM mqtt_node WHERE node = $1 AND epoch = $2 FOR UPDATE';
+
+const ownRowsSql = `SELECT key, kept_row AS "row" FROM mqtt_session WHERE node = $1 AND kept_node = $1 AND kept_row IS NOT NULL`;
 
 /** Of users who have no sessions any more; that of others is counted at start. */
 const forgetUsage = `DELETE FROM mqtt_usage WHERE node = $1 AND NOT EXISTS (

@@ -2,6 +2,7 @@
 // server is not there any more. A session keeps its key; its queue is numbered anew, behind what its new node has numbered.
 import { limits } from '../../../config/limits.ts';
 import {
+  type MissedCommits,
   type OwnerlessSession,
   parseOptions,
   type SessionHandover,
@@ -16,25 +17,73 @@ import { assertSessionFormat } from './mqtt-session-loading.ts';
 /** The node of a session that its server has let go. */
 const nobody = -1;
 
-/** The node that this server has, with its epoch. */
+/** The node that this server has, with its epoch; and up to which row messages were kept for its sessions before. */
 export interface OwnNode {
   readonly node: number;
   readonly epoch: number;
+  readonly keptRow: number | undefined;
+  /** The same, by key, of sessions that had not caught up. */
+  readonly ownRows: ReadonlyMap<number, number>;
+}
+
+/** The log, as far as it has been handed on. */
+export interface HandedOnLog {
+  /** The last row that was, or is being, handed on. */
+  readonly lastRow: number;
+  /** Resolves when this server has what others had appended at the call. */
+  readonly caughtUp: () => Promise<void>;
+  /** Runs work while nothing is handed on. */
+  readonly atRest: <T>(work: (row: number) => Promise<T>) => Promise<T>;
+  readonly read: (behind: number, upTo: number) => Promise<MissedCommits>;
 }
 
 export class PostgresSessionHandover implements SessionHandover {
   readonly #database: PostgresDatabase;
   readonly #own: () => OwnNode;
-  readonly #caughtUp: () => Promise<void>;
+  readonly #handedOn: HandedOnLog;
+  readonly follow: () => Promise<void>;
 
   constructor(parts: {
     readonly database: PostgresDatabase;
     readonly own: () => OwnNode;
-    readonly caughtUp: () => Promise<void>;
+    readonly handedOn: HandedOnLog;
   }) {
     this.#database = parts.database;
     this.#own = parts.own;
-    this.#caughtUp = parts.caughtUp;
+    this.#handedOn = parts.handedOn;
+    this.follow = parts.handedOn.caughtUp;
+  }
+
+  get keptRow(): number | undefined {
+    return this.#own().keptRow;
+  }
+
+  get ownRows(): ReadonlyMap<number, number> {
+    return this.#own().ownRows;
+  }
+
+  get lastRow(): number {
+    return this.#handedOn.lastRow;
+  }
+
+  atRest<T>(work: (row: number) => Promise<T>): Promise<T> {
+    return this.#handedOn.atRest(work);
+  }
+
+  readMissed(behind: number, upTo: number): Promise<MissedCommits> {
+    return this.#handedOn.read(behind, upTo);
+  }
+
+  async keptAsAll(keys: readonly number[]): Promise<void> {
+    const sql =
+      'UPDATE mqtt_session SET kept_row = NULL, kept_node = NULL WHERE key = ANY ($1::bigint[]) AND node = $2';
+    await this.#database.query(sql, [keys, this.#own().node]);
+  }
+
+  async noteKept(row: number): Promise<void> {
+    const { node, epoch } = this.#own();
+    const sql = 'UPDATE mqtt_node SET kept_row = $3, kept_epoch = epoch WHERE node = $1 AND epoch = $2';
+    await this.#database.query(sql, [node, epoch, row]);
   }
 
   async ownerless(): Promise<readonly OwnerlessSession[]> {
@@ -42,19 +91,18 @@ export class PostgresSessionHandover implements SessionHandover {
     return rows.map(({ id, isLetGo }) => ({ clientId: id, isLetGo: isLetGo === 1 }));
   }
 
-  async letGo(clientId: string): Promise<void> {
+  async letGo(clientId: string, keptRow: number | undefined): Promise<void> {
     await this.#transact(async (connection) => {
       await this.#assertServed(connection);
       // Waits for a transaction of this server that took it, and of which it does not know the end.
       await connection.query('SELECT 1 FROM mqtt_session WHERE client_id = $1 FOR UPDATE', [clientId]);
-      const sql = `UPDATE mqtt_session SET node = ${nobody} WHERE client_id = $1 AND node = $2`;
-      await connection.query(sql, [clientId, this.#own().node]);
+      await connection.query(letGoSql, [clientId, this.#own().node, keptRow ?? null]);
     });
   }
 
   async take(clientId: string, reserve: (count: number) => number): Promise<TakenSession | undefined> {
     // What its client has published elsewhere, it may repeat here.
-    await this.#caughtUp();
+    await this.#handedOn.caughtUp();
     // Most clients that connect have none.
     const [found] = await this.#database.query<{ format: number }>(foundSql, [clientId]);
     if (found === undefined) return undefined;
@@ -74,14 +122,17 @@ export class PostgresSessionHandover implements SessionHandover {
   ): Promise<number | undefined> {
     const { node } = this.#own();
     // Its row is locked first: a transaction of this server that took it may not have ended.
-    const { rows } = await connection.query<{ key: number; node: number }>(`${foundSql} FOR UPDATE`, [clientId]);
+    const { rows } = await connection.query<FoundSession>(`${foundSql} FOR UPDATE`, [clientId]);
     const [found] = rows;
     if (found === undefined) return undefined;
     await this.#assertServed(connection);
+    // What is its own holds before what is said of all sessions of its node.
+    let keptRow = found.node === nobody || found.keptNode === found.node ? found.keptRow : null;
     // Its server may be stopped, and go on later: with the epoch it can store nothing any more.
     if (found.node !== node && found.node !== nobody) {
-      const { count } = await connection.query(freeNodeSql, [found.node]);
-      if (count === 0) return undefined;
+      const { rows: freed } = await connection.query<{ keptRow: number | null }>(freeNodeSql, [found.node]);
+      if (freed[0] === undefined) return undefined;
+      keptRow ??= freed[0].keptRow;
     }
     const { rows: queue } = await connection.query<{ n: number }>(
       'SELECT count(*) AS n FROM mqtt_queue WHERE session = $1',
@@ -89,14 +140,14 @@ export class PostgresSessionHandover implements SessionHandover {
     );
     const before = reserve(queue[0]?.n ?? 0);
     await connection.query(moveQueueSql, [found.key, node, before]);
-    await connection.query('UPDATE mqtt_session SET node = $2 WHERE key = $1', [found.key, node]);
+    await connection.query(takeSql, [found.key, node, keptRow]);
     return found.key;
   }
 
   async #read(connection: Connection, key: number): Promise<TakenSession> {
     const query = async <Row>(sql: string) => (await connection.query<Row>(sql, [key])).rows;
     const [[session], filters, [queue], sent, incoming] = await Promise.all([
-      query<SessionRow>('SELECT client_id AS "clientId", "user", away, expiry FROM mqtt_session WHERE key = $1'),
+      query<SessionRow>(sessionSql),
       query<FilterRow>('SELECT filter, qos, options FROM mqtt_subscription WHERE session = $1'),
       query<{ rows: number; bytes: number | null }>(
         'SELECT count(*) AS rows, CAST(sum(bytes) AS bigint) AS bytes FROM mqtt_queue WHERE session = $1',
@@ -109,9 +160,10 @@ export class PostgresSessionHandover implements SessionHandover {
       ),
     ]);
     if (session === undefined) throw storageRefusal(new Error('The session has ended.'));
-    const { clientId, user, away, expiry } = session;
+    const { clientId, user, away, expiry, keptRow } = session;
     return {
       ...{ key, clientId, user: user ?? undefined, awayMs: away ?? undefined, expiryS: expiry ?? undefined },
+      keptRow: keptRow ?? undefined,
       ...{ queued: queue?.rows ?? 0, queuedBytes: queue?.bytes ?? 0, incoming },
       filters: filters.map(({ filter, qos, options }) => ({ filter, options: { ...parseOptions(options), qos } })),
       sent: sent.map(({ released, ...rest }) => ({ ...rest, isReleased: released === 1 })),
@@ -135,7 +187,15 @@ export class PostgresSessionHandover implements SessionHandover {
   }
 }
 
+interface FoundSession {
+  readonly key: number;
+  readonly node: number;
+  readonly keptRow: number | null;
+  readonly keptNode: number | null;
+}
+
 interface SessionRow {
+  readonly keptRow: number | null;
   readonly clientId: string;
   readonly user: number | null;
   readonly away: number | null;
@@ -155,7 +215,16 @@ interface SentRow {
   readonly bytes: number;
 }
 
-const foundSql = 'SELECT key, node, format FROM mqtt_session WHERE client_id = $1';
+const foundSql = `SELECT key, node, format, kept_row AS "keptRow", kept_node AS "keptNode" FROM mqtt_session WHERE client_id = $1`;
+const sessionSql = `SELECT client_id AS "clientId", "user", away, expiry, kept_row AS "keptRow" FROM mqtt_session WHERE key = $1`;
+
+/** Until it has caught up, what it has missed is said by itself. */
+const takeSql = `UPDATE mqtt_session SET node = $2::bigint, kept_row = $3::bigint, kept_node = CASE WHEN $3::bigint IS NOT NULL THEN $2::bigint END
+  WHERE key = $1`;
+
+const letGoSql = `UPDATE mqtt_session SET node = ${nobody}, kept_node = NULL,
+    kept_row = coalesce($3::bigint, CASE WHEN kept_node = node THEN kept_row END)
+  WHERE client_id = $1 AND node = $2`;
 
 const isServed = 'EXISTS (SELECT 1 FROM node WHERE node.id = mqtt_node.holder)';
 
@@ -163,8 +232,10 @@ const ownerlessSql = `SELECT client_id AS id, CAST(node = ${nobody} AS integer) 
     SELECT 1 FROM mqtt_node WHERE mqtt_node.node = mqtt_session.node AND ${isServed})
   ORDER BY key LIMIT ${limits.sessionsTakenAtOnce}`;
 
-/** Waits for a commit of its server that is under way. */
-const freeNodeSql = `UPDATE mqtt_node SET epoch = epoch + 1, holder = NULL WHERE node = $1 AND NOT ${isServed}`;
+/** Waits for a commit of its server that is under way. Called for each of the node's sessions. */
+const freeNodeSql = `UPDATE mqtt_node SET epoch = epoch + 1, kept_epoch = CASE WHEN kept_epoch = epoch THEN epoch + 1 END, holder = NULL
+  WHERE node = $1 AND NOT ${isServed}
+  RETURNING CASE WHEN kept_epoch = epoch THEN kept_row END AS "keptRow"`;
 
 /** Those of the old node go with their rows; messages for which others wait there stay. */
 const moveQueueSql = `WITH moved AS (

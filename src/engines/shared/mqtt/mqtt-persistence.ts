@@ -244,6 +244,20 @@ export class MqttPersistence implements MqttSessions {
     return this.#outgoing.enqueueFor(this.#index.subscriptions.takersOf(packet), packet, 'routed', joined);
   }
 
+  enqueueMissed(packet: StoredPacket, place: number): void {
+    this.#stores.catchUp?.enqueue(packet, place);
+  }
+
+  beginFollowing(): void {
+    this.#stores.begin();
+  }
+
+  async endFollowing(stop: () => void): Promise<void> {
+    const { catchUp } = this.#stores;
+    if (catchUp === undefined) stop();
+    else await catchUp.end(stop);
+  }
+
   async countOffline(): Promise<{ readonly subsCount: number; readonly clientsCount: number }> {
     return this.#index.subscriptions.count();
   }

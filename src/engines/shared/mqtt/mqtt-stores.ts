@@ -14,6 +14,7 @@ import { MqttExpiry } from './sessions/mqtt-expiry.ts';
 import { MqttIncoming } from './sessions/mqtt-incoming.ts';
 import { MqttOutgoing } from './sessions/mqtt-outgoing.ts';
 import { SessionAdoption } from './sessions/session-adoption.ts';
+import { SessionCatchUp } from './sessions/session-catch-up.ts';
 import { SessionIndex } from './sessions/session-index.ts';
 import { SessionTransfer } from './sessions/session-transfer.ts';
 import { type SessionRules, StoredSessions } from './sessions/stored-sessions.ts';
@@ -48,6 +49,7 @@ export class MqttStores {
   readonly wills: MqttWills;
   readonly retained: MqttRetained;
   readonly transfer: SessionTransfer;
+  readonly catchUp: SessionCatchUp | undefined;
   readonly clocks: AgeClocks;
   readonly rules: SessionRules;
   readonly #expiry: MqttExpiry;
@@ -76,14 +78,15 @@ export class MqttStores {
     this.incoming = new MqttIncoming(parts);
     this.wills = new MqttWills(parts);
     this.retained = new MqttRetained(parts);
-    this.transfer = new SessionTransfer({ ...parts, tables, outgoing: this.outgoing });
-    this.#expiry = new MqttExpiry({ sessions: this.sessions, clock: clocks, log });
     const { handover } = tables;
+    this.catchUp = handover && new SessionCatchUp({ ...parts, handover, outgoing: this.outgoing, log });
+    this.transfer = new SessionTransfer({ ...parts, tables, outgoing: this.outgoing, catchUp: this.catchUp });
+    this.#expiry = new MqttExpiry({ sessions: this.sessions, clock: clocks, log });
     this.#adoption =
       handover &&
       new SessionAdoption({
         ...{ handover, log },
-        take: (clientId) => this.transfer.take(clientId),
+        take: (clientId) => this.transfer.adopt(clientId),
         takeHalfTaken: () => this.transfer.takeHalfTaken(),
       });
   }
@@ -103,6 +106,7 @@ export class MqttStores {
     }
     if (onSessionLetGo !== undefined) this.transfer.onLetGo = onSessionLetGo;
     if (onSessionTaken !== undefined) this.transfer.onTaken = onSessionTaken;
+    if (this.catchUp !== undefined && broker.messages !== undefined) this.catchUp.source = broker.messages;
     const loaded = await this.sessions.load(
       this.#tables,
       broker.connectionOf ?? (() => undefined),
@@ -116,6 +120,11 @@ export class MqttStores {
     await this.wills.start(broker);
     await this.retained.start();
     this.#expiry.start();
+  }
+
+  /** What is committed is handed on from now on. */
+  begin(): void {
+    this.catchUp?.begin();
     this.#adoption?.start();
   }
 
@@ -130,6 +139,7 @@ export class MqttStores {
   async close(): Promise<void> {
     this.#writes.closed = true;
     this.sessions.close();
+    this.catchUp?.close();
     await this.#expiry.close();
     await this.#adoption?.close();
     this.usage.onChange = () => {};

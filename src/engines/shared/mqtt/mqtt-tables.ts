@@ -1,6 +1,6 @@
 // What an engine provides for MQTT: it stores changes in units, reads them back, and loads the sessions at start. Each
 // engine makes statements of its own of them (embedded/mqtt, postgres/mqtt); all else about sessions is in this folder.
-import type { SubscriptionOptions } from '../../../domain/ports/mqtt-sessions.ts';
+import type { MissedCommit, SubscriptionOptions } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import type { PacketRow } from './mqtt-packet.ts';
 import type { StoredSession } from './sessions/mqtt-session.ts';
@@ -190,6 +190,8 @@ export interface TakenSession {
   readonly awayMs: number | undefined;
   readonly expiryS: number | undefined;
   readonly filters: readonly { readonly filter: string; readonly options: SubscriptionOptions }[];
+  /** The row of the log up to which messages are kept for it; undefined where nobody knows. */
+  readonly keptRow: number | undefined;
   readonly queued: number;
   readonly queuedBytes: number;
   readonly sent: readonly {
@@ -208,12 +210,40 @@ export interface OwnerlessSession {
   readonly isLetGo: boolean;
 }
 
+/** What rows of the log have for sessions that have missed them. */
+export interface MissedCommits {
+  readonly commits: readonly MissedCommit[];
+  /** The last row that was read. */
+  readonly upTo: number;
+  /** How many rows up to that are not in the log any more. */
+  readonly gone: number;
+}
+
 /** How sessions pass from one process to another. */
 export interface SessionHandover {
+  /** Up to which row messages were kept for the sessions of this process before it started; undefined where nobody knows. */
+  readonly keptRow: number | undefined;
+  /** The same, by key, of those of its sessions that had not caught up. */
+  readonly ownRows: ReadonlyMap<number, number>;
   /** Client ids of sessions that no process has, `limits.sessionsTakenAtOnce` at most. */
   ownerless(): Promise<readonly OwnerlessSession[]>;
-  /** From now on the session is one of no process. Called when all changes of it are stored. */
-  letGo(clientId: string): Promise<void>;
+  /** Runs work while the log hands nothing on; it is given the last row that was handed on. */
+  atRest<T>(work: (row: number) => Promise<T>): Promise<T>;
+  /** The last row that was, or is being, handed on. */
+  readonly lastRow: number;
+  /** Resolves when all that was committed at the call was handed on. */
+  readonly follow: () => Promise<void>;
+  /** Some rows behind one, up to another that was handed on. */
+  readMissed(behind: number, upTo: number): Promise<MissedCommits>;
+  /**
+   * From now on the session is one of no process. Called when all changes of it are stored.
+   * @param keptRow up to which messages are kept for it; undefined: up to what is stored of that.
+   */
+  letGo(clientId: string, keptRow: number | undefined): Promise<void>;
+  /** Messages are kept for these sessions as for all others of this process. */
+  keptAsAll(keys: readonly number[]): Promise<void>;
+  /** Messages are kept up to this row for all sessions of this process. */
+  noteKept(row: number): Promise<void>;
   /**
    * Takes a session that no other process has. Its queue is numbered behind the number that `reserve` returns for so many
    * messages; it may be called again. Undefined where there is no such session.

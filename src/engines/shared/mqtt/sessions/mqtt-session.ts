@@ -33,6 +33,8 @@ export class StoredSession {
   stored: boolean;
   /** True once the session was ended: bytes still under way are charged to nobody. */
   ended = false;
+  /** Set while messages that come are not kept for it: it has missed those behind this row of the log. */
+  behindRow: number | undefined;
   /** The write of the last SUBSCRIBE packet, while it is under way. */
   subscribing: Promise<void> | undefined;
   #finishing: Set<number> | undefined;

@@ -1,5 +1,6 @@
 // Takes over sessions that no server has any more, now and then, so that messages are kept for clients that are away. Of several
 // servers each takes those that it comes to first.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../../../base/log.ts';
 import { limits } from '../../../../config/limits.ts';
 import type { SessionHandover } from '../mqtt-tables.ts';
@@ -38,7 +39,8 @@ export class SessionAdoption {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#running;
+    // The database may be away.
+    await Promise.race([this.#running, delay(limits.drainMsMax, undefined, { ref: false })]);
   }
 
   async #round(): Promise<void> {
@@ -47,9 +49,10 @@ export class SessionAdoption {
       for (let isMore = true; isMore && !this.#isClosed; ) {
         const found = await this.#handover.ownerless();
         const taken = found.filter(({ clientId, isLetGo }) => !isLetGo || this.#letGo.has(clientId));
-        for (const { clientId } of taken) {
+        for (let n = 0; n < taken.length; n += limits.sessionsTakenTogether) {
           if (this.#isClosed) return;
-          await this.#take(clientId);
+          const together = taken.slice(n, n + limits.sessionsTakenTogether);
+          await Promise.all(together.map(({ clientId }) => this.#take(clientId)));
         }
         this.#letGo = new Set(found.filter((one) => !taken.includes(one)).map(({ clientId }) => clientId));
         isMore = taken.length > 0 && found.length === limits.sessionsTakenAtOnce;

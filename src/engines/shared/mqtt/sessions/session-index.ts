@@ -13,12 +13,15 @@ export class SessionIndex {
   readonly #byClient = new Map<string, StoredSession>();
   readonly #byUser = new Map<UserKey, Set<StoredSession>>();
   readonly subscriptions: MqttSubscriptions;
+  /** Filters of sessions that have missed messages, and get none of those that come until they have them (session-catch-up.ts). */
+  readonly behind: MqttSubscriptions;
   /** The highest key that a session of this process has had. */
   lastKey = 0;
 
   constructor(rules: SubscriptionRules, usage: MqttUsage) {
     this.#usage = usage;
     this.subscriptions = new MqttSubscriptions(rules, usage);
+    this.behind = new MqttSubscriptions(rules, usage);
   }
 
   get size(): number {
@@ -81,7 +84,27 @@ export class SessionIndex {
     if (session.user !== undefined && theirs?.size === 0) this.#byUser.delete(session.user);
     this.#usage.giveSession(session.user, session.clientId);
     this.#usage.releaseBytes(session.user, inFlightBytesOf(session));
-    this.subscriptions.removeAll(session);
+    this.#filtersOf(session).removeAll(session);
+  }
+
+  /** Messages that come are not kept for the session: it has missed those behind this row of the log. */
+  fallBehind(session: StoredSession, row: number): void {
+    if (session.ended) return;
+    this.#filtersOf(session).removeAll(session);
+    session.behindRow = row;
+    this.behind.addAll(session);
+  }
+
+  /** Messages that come are kept for the session again. */
+  catchUp(session: StoredSession): void {
+    if (session.behindRow === undefined) return;
+    if (!session.ended) this.behind.removeAll(session);
+    session.behindRow = undefined;
+    if (!session.ended) this.subscriptions.addAll(session);
+  }
+
+  #filtersOf({ behindRow }: StoredSession): MqttSubscriptions {
+    return behindRow === undefined ? this.subscriptions : this.behind;
   }
 
   /** Adds a session again that was removed, with its filters and what it has in flight. */
@@ -89,7 +112,7 @@ export class SessionIndex {
     session.ended = false;
     this.add(session);
     this.#usage.countBytes(session.user, inFlightBytesOf(session));
-    this.subscriptions.addAll(session);
+    this.#filtersOf(session).addAll(session);
   }
 
   giveTo(session: StoredSession, user: UserKey): void {

@@ -6,6 +6,7 @@ import type { MqttUsage } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
 import type { MqttOutgoing } from './mqtt-outgoing.ts';
 import { inFlightBytesOf, StoredSession } from './mqtt-session.ts';
+import type { SessionCatchUp } from './session-catch-up.ts';
 import type { SessionIndex } from './session-index.ts';
 import type { StoredSessions } from './stored-sessions.ts';
 
@@ -16,11 +17,18 @@ export class SessionTransfer {
   readonly #outgoing: Pick<MqttOutgoing, 'reserve' | 'committed'>;
   readonly #writes: MqttWrites;
   readonly #usage: MqttUsage;
-  /** By client id: sessions that are being let go, and that are being taken. Bounded by the connections that begin. */
-  readonly #leaving = new Set<string>();
+  readonly #catchUp: SessionCatchUp | undefined;
+  /**
+   * By client id: sessions that are being let go, with the row of the log up to which messages are kept for them where this process
+   * has kept them; and sessions that are being taken. Bounded by the connections that begin.
+   */
+  readonly #leaving = new Map<string, number | undefined>();
   readonly #coming = new Map<string, Promise<void>>();
   /** By client id: sessions that may have been taken, though nobody was told; bounded by those that are stored. */
   readonly #halfTaken = new Set<string>();
+  /** Client ids of sessions that are removed in the next moment in which nothing is handed on: all that wait for that together. */
+  readonly #toRemove: string[] = [];
+  #removing: Promise<void> | undefined;
   /** Called when a session is one of another process. */
   onLetGo: (clientId: string) => void = () => {};
   /** Called when a session has come from another process. */
@@ -33,6 +41,7 @@ export class SessionTransfer {
     readonly outgoing: Pick<MqttOutgoing, 'reserve' | 'committed'>;
     readonly writes: MqttWrites;
     readonly usage: MqttUsage;
+    readonly catchUp: SessionCatchUp | undefined;
   }) {
     this.#handover = parts.tables.handover;
     this.#index = parts.index;
@@ -40,32 +49,54 @@ export class SessionTransfer {
     this.#outgoing = parts.outgoing;
     this.#writes = parts.writes;
     this.#usage = parts.usage;
+    this.#catchUp = parts.catchUp;
   }
 
   /** Lets a session go to another process. Tried again where it fails. */
   async letGo(clientId: string): Promise<void> {
-    if (this.#handover === undefined) return;
+    const catchUp = this.#catchUp;
+    if (this.#handover === undefined || catchUp === undefined) return;
     await this.#coming.get(clientId)?.catch(() => {});
     this.#sessions.endConnection(clientId);
-    if (this.#halfTaken.delete(clientId)) this.#leaving.add(clientId);
+    if (this.#halfTaken.delete(clientId)) this.#leaving.set(clientId, undefined);
     const session = this.#index.find(clientId);
-    if (session !== undefined) {
-      this.#leaving.add(clientId);
-      this.#index.remove(session);
-      this.onLetGo(clientId);
-    }
+    if (session !== undefined) await this.#remove(clientId, catchUp);
     if (!this.#leaving.has(clientId)) return;
     // Behind all that was to be stored of it.
     await this.#writes.finish([]);
-    await this.#handover.letGo(clientId);
+    await this.#handover.letGo(clientId, this.#leaving.get(clientId));
     this.#leaving.delete(clientId);
   }
 
-  /** Takes a session that no other process has; nothing where this one has it. */
+  /** Between two rows of the log: messages up to the first are kept for it here, and all behind it where it is taken. */
+  #remove(clientId: string, catchUp: SessionCatchUp): Promise<void> {
+    this.#toRemove.push(clientId);
+    this.#removing ??= catchUp.atRest((row) => {
+      this.#removing = undefined;
+      for (const id of this.#toRemove.splice(0)) {
+        const session = this.#index.find(id);
+        if (session === undefined) continue;
+        this.#leaving.set(id, session.behindRow ?? row);
+        this.#index.remove(session);
+        this.onLetGo(id);
+      }
+    });
+    return this.#removing;
+  }
+
+  /** Takes a session that no other process has, with all that waits for it; nothing where this one has it. */
   async take(clientId: string): Promise<void> {
-    if (this.#handover === undefined || this.#index.find(clientId) !== undefined) return;
+    await this.adopt(clientId);
+    const session = this.#index.find(clientId);
+    if (session !== undefined) await this.#catchUp?.present(session);
+  }
+
+  /** As `take`, but does not wait for what it has missed. */
+  async adopt(clientId: string): Promise<void> {
+    if (this.#handover === undefined) return;
     const known = this.#coming.get(clientId);
     if (known !== undefined) return known;
+    if (this.#index.find(clientId) !== undefined) return;
     const coming = this.#take(this.#handover, clientId).finally(() => this.#coming.delete(clientId));
     this.#coming.set(clientId, coming);
     await coming;
@@ -98,14 +129,28 @@ export class SessionTransfer {
       // Messages with smaller numbers may be on their way to the disk.
       await this.#writes.finish([]);
       this.#outgoing.committed(last);
-      this.#add(taken);
+      // One that this process was about to let go knows it itself.
+      const keptRow = taken.keptRow ?? this.#leaving.get(clientId);
+      const session = this.#add(taken);
+      if (keptRow !== undefined) this.#catchUp?.bring(session, keptRow);
     }
     this.#halfTaken.delete(clientId);
     if (taken === undefined) return;
     this.onTaken(clientId);
   }
 
-  #add({ key, clientId, user, awayMs, expiryS, filters, queued, queuedBytes, sent, incoming }: TakenSession): void {
+  #add({
+    key,
+    clientId,
+    user,
+    awayMs,
+    expiryS,
+    filters,
+    queued,
+    queuedBytes,
+    sent,
+    incoming,
+  }: TakenSession): StoredSession {
     this.#leaving.delete(clientId);
     const session = new StoredSession(key, clientId, { user, awayMs, expiryS, stored: true });
     this.#index.add(session);
@@ -117,5 +162,6 @@ export class SessionTransfer {
       session.putSent(packetId, { ...rest, ...(isReleased && { released: Promise.resolve() }) });
     for (const { packetId, bytes } of incoming) session.putIncoming(packetId, { stored: Promise.resolve(), bytes });
     this.#usage.countBytes(user, inFlightBytesOf(session));
+    return session;
   }
 }
