@@ -12,10 +12,18 @@ import { referencePage } from './reference-page.ts';
 const hidden = { hide: true } as never;
 const config = { isReference: true, takesBasic: true };
 
-export async function registerDocs(app: FastifyInstance): Promise<void> {
+/** More than a megabyte, so once for all servers of a process. */
+let scriptRead: Promise<{ readonly script: Buffer; readonly scriptPath: string }> | undefined;
+
+async function readScript(): Promise<{ readonly script: Buffer; readonly scriptPath: string }> {
   const script = await readFile(new URL('vendor/scalar/standalone.js.gz', import.meta.url));
   const hash = createHash('sha256').update(script).digest('base64url').slice(0, 16);
-  const scriptPath = `/docs/reference-${hash}.js`;
+  return { script, scriptPath: `/docs/reference-${hash}.js` };
+}
+
+export async function registerDocs(app: FastifyInstance): Promise<void> {
+  scriptRead ??= readScript();
+  const { script, scriptPath } = await scriptRead;
   // Kept from the first request without gzip on: decompressing takes 3 MB and some 30 ms each time.
   let plain: Promise<Buffer> | undefined;
   const page: FastifyPluginAsync = async (scope) => {
