@@ -1006,6 +1006,8 @@ export const limits = {
    */
   threadYoungMib: 4,
   threadOldMib: 256,
+  /** Milliseconds after its start, or without work, after which a thread collects all garbage and gives memory back. */
+  threadRestMs: 1_000,
   /**
    * Pages of the write-ahead log that start a checkpoint (4 KiB each): that one moves what no reader still needs and waits
    * for nobody; and the same while the disk has less than `diskTightBytes` free.
@@ -1252,6 +1254,8 @@ export const limits = {
   loginRememberedMs: 600_000,
   /** Concurrent password hashes; each takes some 20 MiB and tens of milliseconds. */
   hashesAtOnceMax: 2,
+  /** Memory of a hash of a new password, KiB: with two passes and one lane OWASP's second recommendation for argon2id. */
+  hashKib: 19_456,
   /**
    * Password checks of one address that wait for that, and checks reserved for other addresses; addresses take turns. A
    * check needs no hash where the same login has been verified while it waited. Milliseconds that a check waits. Beyond:

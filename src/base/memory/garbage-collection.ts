@@ -25,9 +25,6 @@ const collect = runInNewContext('gc') as (options: {
   readonly type: 'minor' | 'major';
   readonly flavor?: 'last-resort';
 }) => void;
-/** Milliseconds without work after which a thread counts as idle. */
-const restMs = 1_000;
-
 let resting: NodeJS.Timeout | undefined;
 let spentBytes = 0;
 /** Bytes of buffers after the last major collection; NaN until the next one. */
@@ -85,7 +82,7 @@ export function collectWhenIdle(): void {
   spentBytes = 0;
   collect({ type: 'major' });
   clearTimeout(resting);
-  resting = setTimeout(() => collect({ type: 'major', flavor: 'last-resort' }), restMs);
+  resting = setTimeout(() => collect({ type: 'major', flavor: 'last-resort' }), limits.threadRestMs);
   resting.unref();
 }
 
@@ -100,5 +97,5 @@ export function collectWhenQuiet(): void {
 
 /** As `collectWhenQuiet`, a second later: the start of the service must not wait for it. */
 export function collectSoonAfterStart(): void {
-  setTimeout(collectWhenQuiet, restMs).unref();
+  setTimeout(collectWhenQuiet, limits.threadRestMs).unref();
 }

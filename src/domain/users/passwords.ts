@@ -11,8 +11,7 @@ import { FairQueue } from '../callers/fair-queue.ts';
 import { FairShare } from '../callers/fair-share.ts';
 import { isCommonPassword } from './password-list.ts';
 
-// OWASP's second recommendation for argon2id: 19 MiB, two passes, one lane; some 30 ms on a small machine.
-const memoryKib = 19_456;
+// With limits.hashKib OWASP's second recommendation for argon2id: some 30 ms on a small machine.
 const passes = 2;
 const parallelism = 1;
 const tagBytes = 32;
@@ -89,6 +88,7 @@ export class Passwords {
   /** Hashes a password. @returns a PHC string, `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. @throws Refusal `busy` */
   async hash(password: string, caller: Caller = commandLine): Promise<string> {
     const salt = this.#ids.bytes(saltBytes);
+    const memoryKib = limits.hashKib;
     const options = { salt, memoryKib, passes, parallelism, tagBytes };
     const tag = await this.inTurn({ caller }, () => derive(password, options));
     return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`;
@@ -117,7 +117,7 @@ export class Passwords {
    * names exist. Only within `inTurn`.
    */
   async verify(password: string, phc: string | undefined): Promise<boolean> {
-    const parameters = parsePhc(phc ?? nobodysHash);
+    const parameters = parsePhc(phc ?? nobodysHash());
     if (parameters === undefined) return false;
     const tag = await derive(password, parameters);
     return timingSafeEqual(tag, parameters.tag) && phc !== undefined;
@@ -149,7 +149,9 @@ interface DeriveOptions {
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 /** A hash that no password has; verified where a user has no hash, or does not exist. */
-const nobodysHash = `$argon2id$v=19$m=${memoryKib},t=${passes},p=${parallelism}$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA`;
+function nobodysHash(): string {
+  return `$argon2id$v=19$m=${limits.hashKib},t=${passes},p=${parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+}
 
 function parsePhc(phc: string): (DeriveOptions & { readonly tag: Buffer }) | undefined {
   const match = PHC.exec(phc);

@@ -209,7 +209,7 @@ suite('accounts without a server', { timeout: 1_800_000 }, () => {
     assert.equal(typeof (await login(dundun)), 'string');
     await dundun.stop();
     const [row] = query(folder, "SELECT password_hash AS hash FROM user WHERE username = 'awa'");
-    assert.match(String(row?.['hash']), /^\$argon2id\$v=19\$/);
+    assert.match(String(row?.['hash']), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   });
 
   test('verbs and a server that meet on a new folder all find it complete', async () => {
