@@ -4,8 +4,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** About as many files of one kind share a process: loading the service takes a second of a core, and a dozen bundles still spread well. */
+/** Processes that run at a time; three keep two cores busy while one waits for the disk. */
+export const bundlesAtOnce = 3;
+/** As many files of one kind are worth a process of their own: to load the service and to warm up takes three seconds of a core. */
 const bundleFiles = 20;
+/** More make a process large. */
+const bundleFilesMax = 70;
+
+/** Loaded before files that start servers. */
+const manyServers = pathToFileURL(resolve('test/support/many-servers.ts')).href;
 
 interface Bundle {
   readonly files: string[];
@@ -49,7 +56,9 @@ function canShare(file: string): boolean {
 
 /** Bundles of about the same weight: each file goes to the lightest, the heaviest file first. */
 function fill(files: readonly string[]): readonly Bundle[] {
-  const count = Math.ceil(files.length / bundleFiles);
+  // All begin at once and end at about the same time, where there are more files than make it worth while.
+  const atOnce = bundlesAtOnce * Math.ceil(files.length / (bundlesAtOnce * bundleFilesMax));
+  const count = Math.min(Math.ceil(files.length / bundleFiles), atOnce);
   const bundles = Array.from({ length: count }, (): Bundle => ({ files: [], weight: 0 }));
   const weighed = files.map((file) => ({ file, weight: weightOf(file) }));
   for (const { file, weight } of weighed.sort((one, other) => other.weight - one.weight)) {
@@ -72,5 +81,6 @@ function textOf(files: readonly string[]): string {
   const suites = files.map(
     (file) => `suite(${JSON.stringify(file)}, () => import(${JSON.stringify(pathToFileURL(resolve(file)).href)}));`,
   );
-  return `import { suite } from 'node:test';\n${suites.join('\n')}\n`;
+  const imports = files.some(hasServer) ? [`import ${JSON.stringify(manyServers)};`] : [];
+  return ["import { suite } from 'node:test';", ...imports, ...suites, ''].join('\n');
 }

@@ -2,7 +2,7 @@
 // processes run at a time. Used by test.ts.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { inBundles } from './test-bundles.ts';
+import { bundlesAtOnce, inBundles } from './test-bundles.ts';
 import { isTriedOnPostgres, mayShare } from './test-sets.ts';
 
 /**
@@ -16,7 +16,7 @@ export interface Round {
   readonly name?: string;
   /** Test files, or bundles of them. */
   readonly paths: readonly string[];
-  /** Processes at a time. Three keep two cores busy while one waits for the disk; where time is measured there are two. */
+  /** Processes at a time; where time is measured there are two. */
   readonly atOnce: number;
   readonly nodeFlags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -78,7 +78,7 @@ function all(files: readonly string[], run: Run): readonly Round[] {
 /** Threads are loaded from the folder (`prepareThreads`). */
 function shared(files: readonly string[], { folder }: Run): Round {
   const paths = inBundles(files, folderIn(folder, 'bundles'));
-  return { paths, atOnce: 3, nodeFlags: collectLess, env: { DUNDUN_TEST_THREADS: folder } };
+  return { paths, atOnce: bundlesAtOnce, nodeFlags: collectLess, env: { DUNDUN_TEST_THREADS: folder } };
 }
 
 /** Makes what rounds of files that share processes load their threads from. */
