@@ -32,6 +32,7 @@ import { type Domain, wireDomain } from './wiring/wire-domain.ts';
 import { hostOf, httpOptions, openMetrics, warnOfPlainText } from './wiring/wire-edges.ts';
 import { openMqttSessions } from './wiring/wire-mqtt.ts';
 import { tellOfThisNode } from './wiring/wire-nodes.ts';
+import { answerQuestions } from './wiring/wire-questions.ts';
 
 /** What tests replace: time, randomness, log, senders, and parts of the engine. */
 export interface ServerOverrides {
@@ -111,6 +112,7 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     const traced = tracing === undefined ? engine : traceEngine(engine, tracing);
     const domain = await wireDomain({ ownPorts, config, clock, clocks, ids, engine: traced, log, tracing, overrides });
     followAnnouncements(engine.coordination, domain);
+    answerQuestions(engine.coordination.questions, domain);
     engine.observe({
       onFailure: (error, { fatal }) => onStorageFailure({ error, fatal, log }),
       onDamaged: (what) => log.error({ what }, 'the storage is damaged'),

@@ -558,7 +558,7 @@ export const limits = {
    * Bytes of a JSON list that is made whole before any of it is sent. Beyond: the list is read a second time and
    * streamed.
    */
-  listBytesMax: 4 * MIB,
+  listBytesMax: 3 * MIB,
   /**
    * Bytes of long answers of one caller that wait for their readers when nobody else's do, and bytes reserved for
    * others; large callers share it. Beyond: they wait, then 503 with Retry-After.
@@ -942,6 +942,26 @@ export const limits = {
    * Beyond: its caller is told.
    */
   announcementMsMax: 15_000,
+  /**
+   * Milliseconds for which a server waits for what others answer to a question, as for their MQTT clients. Beyond: it goes on without, and
+   * says so; and for the next five seconds waits for that server less. And between two looks for answers, or for questions, where the hint of
+   * those was lost.
+   */
+  answerMsMax: 2_000,
+  answerLateMs: 250,
+  answerPollMs: 100,
+  questionPollMs: 500,
+  /** Questions that a server asks at a time, each to all others, and answers at a time. Beyond: they wait for their turn. */
+  questionsAtOnce: 2,
+  answersAtOnce: 2,
+  /**
+   * Characters of an answer from which no further MQTT client is added to it, beyond: they are asked for next; and of the filters of a
+   * client that are in it, beyond: only their number.
+   */
+  answerCharsWanted: 16 * KIB,
+  answerFilterChars: 16 * KIB,
+  /** Gateways in one question whether they are connected. Beyond: they are in the next. */
+  gatewaysAskedAtOnce: 1_000,
   /**
    * Connections to a standby, from which history is read: of the main thread, and of the thread for long reads, whose statements are as many
    * as its steps. Beyond: the next read waits up to `standbyConnectMs`, and is answered by the primary then.

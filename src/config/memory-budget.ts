@@ -274,6 +274,16 @@ function worked(l: Limits): MemoryPart[] {
       bytes: l.headRowsMax * loggedValueBytes + l.sensorsWithin * 8,
       of: [],
     },
+    {
+      what: 'questions of servers to one another: answers, as texts and parsed, with one MQTT client more, and its will',
+      bytes:
+        (l.questionsAtOnce + l.answersAtOnce) *
+        2 *
+        bytesOfChar *
+        (l.answerCharsWanted + l.answerFilterChars + 2 * l.willBytesMax),
+      of: ['answerCharsWanted', 'answerFilterChars'],
+      isHeap: true,
+    },
     { what: 'lists that are read', bytes: l.deviceStepBytes + l.listBytesMax, of: ['listBytesMax'] },
   ];
 }

@@ -108,7 +108,7 @@ const scaled = {
   textBufferBytesMax: [512 * KIB, 1 * MIB, 2 * MIB],
   chunkTextCharsWanted: [128 * KIB, 256 * KIB, 1024 * 1024],
   deviceStepBytes: [512 * KIB, 1 * MIB, 2 * MIB],
-  listBytesMax: [512 * KIB, 1 * MIB, 2 * MIB],
+  listBytesMax: [512 * KIB, 1 * MIB, 1 * MIB],
   firingTextBytesMax: [256 * KIB, 512 * KIB, 2 * MIB],
   watchResultChars: [64 * KIB, 128 * KIB, 512 * KIB],
   // Connections of the database, and threads.

@@ -32,8 +32,11 @@ export class ClientList implements MqttClientSource {
     this.#stored = parts.stored;
   }
 
-  *ids(user?: UserKey): Iterable<MqttClientId> {
-    for (const { clientId } of this.#sessions.connected(user)) yield clientId;
+  *ids(state: 'connected' | 'kept', user?: UserKey): Iterable<MqttClientId> {
+    if (state === 'connected') {
+      for (const { clientId } of this.#sessions.connected(user)) yield clientId;
+      return;
+    }
     for (const clientId of this.#stored.sessionIds(user))
       if (this.#sessions.holderOf(clientId) === undefined) yield clientId;
   }

@@ -8,7 +8,7 @@ import type { ClockWatch } from '../base/time/clock-watch.ts';
 import type { Downlinks } from '../domain/actuators/downlinks.ts';
 import type { ByteBudget } from '../domain/callers/byte-budget.ts';
 import type { FairShare } from '../domain/callers/fair-share.ts';
-import type { MqttClients } from '../domain/clients/mqtt-clients.ts';
+import type { OwnClients } from '../domain/clients/own-clients.ts';
 import type { Feed } from '../domain/datapoints/feed.ts';
 import type { CommittedPushesOf } from '../domain/datapoints/followed-pushes.ts';
 import type { Writer } from '../domain/datapoints/ingest/writer.ts';
@@ -34,7 +34,7 @@ export interface MqttParts
   /** What other processes have pushed, as it goes to the feed. */
   readonly committedPushesOf: CommittedPushesOf;
   readonly downlinks: Downlinks;
-  readonly mqttClients: Pick<MqttClients, 'follow'>;
+  readonly ownClients: Pick<OwnClients, 'follow'>;
   readonly byteBudget: ByteBudget;
   readonly passing: FairShare;
   readonly connections: ConnectionAdmission;

@@ -106,7 +106,7 @@ export class MqttServer implements ClientOwner {
     this.#usual = this.#makeUsual(answers);
     this.#reader = this.#makeReader();
     parts.clientIds.follow(this.#signIn);
-    parts.mqttClients.follow(new ClientList({ sessions: this.sessions, stored: parts.stored }));
+    parts.ownClients.follow(new ClientList({ sessions: this.sessions, stored: parts.stored }));
     this.#webSockets = new WebSockets({
       ...parts,
       accept: (stream, address, request) => this.#accept(stream, address, request),

@@ -17,6 +17,7 @@ import { AlarmChanges } from '../domain/alarms/alarm-changes.ts';
 
 import { Callers } from '../domain/callers/callers.ts';
 import { MqttClients } from '../domain/clients/mqtt-clients.ts';
+import { OwnClients } from '../domain/clients/own-clients.ts';
 import { Corrections } from '../domain/datapoints/corrections.ts';
 import { Feed } from '../domain/datapoints/feed.ts';
 import { committedPushes, publishFollowed } from '../domain/datapoints/followed-pushes.ts';
@@ -169,13 +170,14 @@ export async function wireDomain(parts: {
   const pushing = { ...known, writer, commitLog, receiptHours: limits.idempotencyHours };
   const ingest = new Ingest({ ...pushing, charges, repeatMs: config.repeatMs });
   const gatewayStore = stores.gateways;
-  const presence = new Presence({ gatewayStore, permissions, clock });
+  const presence = new Presence({ gatewayStore, permissions, clock, others: coordination.questions });
   const { defaultVisibility } = config;
   const live = new Live({ ...known, feed, series, bounds: limits, passing });
   live.start();
   const devices = new Devices({ ...known, store: stores.devices, users, defaultVisibility });
   const clientIds = new ClientIds({ coordination });
-  const mqttClients = new MqttClients({ users, clientIds, log: parts.log });
+  const ownClients = new OwnClients({ users, clientIds, log: parts.log });
+  const mqttClients = new MqttClients({ users, own: ownClients, others: coordination.questions });
   const refusedCalls = new RefusedCalls({ clock, inRowMax: config.refusedInRowMax });
   const recordSharing = new RecordSharing({ directory, permissions, users, recordShares: stores.recordShares });
   const gateways = new Gateways({
@@ -320,7 +322,7 @@ export async function wireDomain(parts: {
     ...{ permissions, shares },
     directory,
     onRetainedRemoved: (listener: (count: number) => void) => retainedRemoved.push(listener),
-    presence,
+    ...{ presence, ownClients },
     charges,
     clientIds,
     feed,

@@ -42,7 +42,7 @@ interface Added {
 }
 
 function faultOf(text: string, { made, columns }: Added): string | undefined {
-  const table = /^CREATE TABLE (?:IF NOT EXISTS )?"?(\w+)"? ?\(/i.exec(text)?.[1];
+  const table = /^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?"?(\w+)"? ?\(/i.exec(text)?.[1];
   if (table !== undefined) {
     made.add(table);
     return undefined;
@@ -112,6 +112,7 @@ suite('migrations of PostgreSQL', () => {
     const good = [
       'CREATE TABLE hue (one integer PRIMARY KEY)',
       'INSERT INTO hue VALUES (1)',
+      'CREATE UNLOGGED TABLE shade (one integer PRIMARY KEY)',
       'CREATE UNIQUE INDEX one ON hue (one)',
       'ALTER TABLE hue ALTER COLUMN one SET STATISTICS 10',
       'ALTER TABLE device ADD COLUMN hue text',

@@ -15,6 +15,7 @@ export function engineWith(
     coordination: {
       standing: own.standing,
       counts: own.counts,
+      questions: own.questions,
       acquire: (name) => own.acquire(name),
       announce: (announcement) => own.announce(announcement),
       listen: (handlers) => own.listen(handlers),

@@ -29,10 +29,19 @@ export async function call<T>(sent: Promise<ApiAnswer<T>>): Promise<T> {
   return (await callWithHeaders(sent)).data;
 }
 
-/** A page of a list, and how many entries all pages have together. @throws ApiProblem */
-export async function callPage<T>(sent: Promise<ApiAnswer<T>>): Promise<{ readonly page: T; readonly total: number }> {
+interface Page<T> {
+  readonly page: T;
+  /** How many entries all pages have together. */
+  readonly total: number;
+  /** How many servers did not answer, so that what they have is missing. */
+  readonly silent: number;
+}
+
+/** A page of a list. @throws ApiProblem */
+export async function callPage<T>(sent: Promise<ApiAnswer<T>>): Promise<Page<T>> {
   const { data, response } = await callWithHeaders(sent);
-  return { page: data, total: Number(response.headers.get('x-total-count') ?? 0) };
+  const silent = response.headers.get('x-silent-servers')?.split(',').length ?? 0;
+  return { page: data, total: Number(response.headers.get('x-total-count') ?? 0), silent };
 }
 
 async function callWithHeaders<T>(

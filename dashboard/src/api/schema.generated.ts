@@ -16599,6 +16599,7 @@ export interface operations {
                 headers: {
                     "X-Total-Count"?: number;
                     Link?: string;
+                    "X-Silent-Servers"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -16639,6 +16640,15 @@ export interface operations {
                 };
             };
             429: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
                 headers: {
                     "Retry-After"?: string;
                     [name: string]: unknown;
@@ -16702,6 +16712,15 @@ export interface operations {
                 };
             };
             429: {
+                headers: {
+                    "Retry-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
                 headers: {
                     "Retry-After"?: string;
                     [name: string]: unknown;

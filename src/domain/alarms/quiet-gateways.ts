@@ -2,7 +2,7 @@
 // usual for them. Called by the sweep alone. A gateway that was never heard raises no alarm.
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../config/limits.ts';
-import type { GatewayKey } from '../gateways/gateway.ts';
+import type { Gateway, GatewayId, GatewayKey } from '../gateways/gateway.ts';
 import type { Gateways } from '../gateways/gateways.ts';
 import type { Presence } from '../gateways/presence.ts';
 import { type AlarmChange, subjectOf } from './alarm.ts';
@@ -13,7 +13,7 @@ import { OpenCounts } from './open-counts.ts';
 export class QuietGateways {
   readonly #store: AlarmStore;
   readonly #gateways: Pick<Gateways, 'find'>;
-  readonly #presence: Pick<Presence, 'isConnected' | 'seenMs'>;
+  readonly #presence: Pick<Presence, 'connectedAmong' | 'seenMs'>;
   readonly #habits: Habits;
   readonly #ids: Ids;
   readonly #open = new OpenCounts<GatewayKey>();
@@ -21,7 +21,7 @@ export class QuietGateways {
   constructor(parts: {
     readonly alarmStore: AlarmStore;
     readonly gateways: Pick<Gateways, 'find'>;
-    readonly presence: Pick<Presence, 'isConnected' | 'seenMs'>;
+    readonly presence: Pick<Presence, 'connectedAmong' | 'seenMs'>;
     readonly habits: Habits;
     readonly ids: Ids;
   }) {
@@ -49,14 +49,15 @@ export class QuietGateways {
   }
 
   /** What has changed. The caller stores it, and calls `done` then. */
-  async look(time: { readonly nowMs: number; readonly sinceMs: number }): Promise<readonly AlarmChange[]> {
+  async look(time: Time): Promise<readonly AlarmChange[]> {
     const changes: AlarmChange[] = [];
     const begun = new Map<number, number>();
     const limit = limits.habitSensorsStep;
     for (let after = 0; changes.length < limits.alarmsOpenedMax; ) {
       const step = await this.#store.listHeardGateways({ after, limit });
+      const connected = await this.#connectedAmong(step, time);
       for (const gateway of step) {
-        const change = await this.#changeOf(gateway, time);
+        const change = this.#changeOf(gateway, { ...time, connected });
         if (change === undefined) continue;
         const opened = begun.get(gateway.owner) ?? 0;
         if (change.begins > 0 && this.#open.countOf(gateway.owner) + opened >= limits.alarmsOpenMax) continue;
@@ -79,11 +80,11 @@ export class QuietGateways {
     }
   }
 
-  async #changeOf(
+  #changeOf(
     { key, id, owner, lastSeenMs }: HeardGateway,
-    { nowMs, sinceMs }: { readonly nowMs: number; readonly sinceMs: number },
-  ): Promise<AlarmChange | undefined> {
-    const lastMs = Math.max(lastSeenMs, this.#presence.seenMs(key) ?? 0);
+    { nowMs, sinceMs, connected }: Time & { readonly connected: ReadonlySet<GatewayId> },
+  ): AlarmChange | undefined {
+    const lastMs = this.#lastMs({ key, lastSeenMs });
     const base = {
       atMs: nowMs,
       kind: 'gateway',
@@ -93,19 +94,40 @@ export class QuietGateways {
       gateway: key,
     } as const;
     const open = this.#open.get(key);
-    const silentMs = this.#habits.silentAfterMs(key) ?? limits.gatewayOfflineMs;
     if (open !== undefined) {
       if (lastMs > open.sinceMs) return { ...base, begins: 0, sinceMs: open.sinceMs, clearedMs: lastMs };
-      return (await this.#isConnected(id))
-        ? { ...base, begins: 0, sinceMs: open.sinceMs, clearedMs: nowMs }
-        : undefined;
+      return connected.has(id) ? { ...base, begins: 0, sinceMs: open.sinceMs, clearedMs: nowMs } : undefined;
     }
-    if (nowMs - Math.max(lastMs, sinceMs) <= silentMs || (await this.#isConnected(id))) return undefined;
+    const silentMs = this.#silentMs(key);
+    if (nowMs - Math.max(lastMs, sinceMs) <= silentMs || connected.has(id)) return undefined;
     return { ...base, begins: 1, sinceMs: lastMs, clearedMs: undefined, threshold: Math.round(silentMs / 1000) };
   }
 
-  async #isConnected(id: string): Promise<boolean> {
-    const gateway = await this.#gateways.find(id);
-    return gateway !== undefined && this.#presence.isConnected(gateway);
+  /** Of those for which it decides, which are connected to any server: asked for together. */
+  async #connectedAmong(step: readonly HeardGateway[], { nowMs, sinceMs }: Time): Promise<ReadonlySet<GatewayId>> {
+    const quiet: Gateway[] = [];
+    for (const { key, id, lastSeenMs } of step) {
+      const lastMs = this.#lastMs({ key, lastSeenMs });
+      const open = this.#open.get(key);
+      const isQuiet =
+        open === undefined ? nowMs - Math.max(lastMs, sinceMs) > this.#silentMs(key) : lastMs <= open.sinceMs;
+      const gateway = isQuiet ? await this.#gateways.find(id) : undefined;
+      if (gateway !== undefined) quiet.push(gateway);
+    }
+    return this.#presence.connectedAmong(quiet);
   }
+
+  #lastMs({ key, lastSeenMs }: Pick<HeardGateway, 'key' | 'lastSeenMs'>): number {
+    return Math.max(lastSeenMs, this.#presence.seenMs(key) ?? 0);
+  }
+
+  #silentMs(key: GatewayKey): number {
+    return this.#habits.silentAfterMs(key) ?? limits.gatewayOfflineMs;
+  }
+}
+
+interface Time {
+  readonly nowMs: number;
+  /** Since when gateways are listened to. */
+  readonly sinceMs: number;
 }

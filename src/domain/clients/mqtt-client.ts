@@ -90,8 +90,8 @@ export interface MqttClient {
 
 /** What the domain asks of MQTT, which knows connections and stored sessions. */
 export interface MqttClientSource {
-  /** Ids of a user's clients, or of all: first those connected, in the order in which they came, then kept sessions. */
-  ids(user?: UserKey): Iterable<MqttClientId>;
+  /** Ids of a user's clients, or of all, that are connected, or of which only the session is kept; in the order in which they came. */
+  ids(state: 'connected' | 'kept', user?: UserKey): Iterable<MqttClientId>;
   find(id: MqttClientId): MqttClient | undefined;
   /** Closes the connection, where there is one; resolves when it is closed. Its will is published. */
   disconnect(id: MqttClientId): Promise<void>;

@@ -1,13 +1,14 @@
-// Who is connected over MQTT, and whose sessions are kept: admins see all clients, other users their own, guests none. A
-// client of somebody else is answered exactly like one that does not exist. Methods take the actor first.
-import type { Log } from '../../base/log.ts';
+// Who is connected over MQTT, and whose sessions are kept, on all servers: admins see all clients, other users their own, guests none.
+// A client of somebody else is answered exactly like one that does not exist. Methods take the actor first. What other servers have they
+// are asked for (ports/questions.ts); whoever does not answer is named, never passed over.
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import { loopTurns } from '../callers/loop-turns.ts';
-import type { ClientIds } from '../gateways/client-ids.ts';
+import type { Asks } from '../ports/questions.ts';
 import type { Actor, UserKey } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
-import type { MqttClient, MqttClientId, MqttClientSource } from './mqtt-client.ts';
+import type { MqttClient, MqttClientId } from './mqtt-client.ts';
+import type { OwnClients } from './own-clients.ts';
+import { type ClientSelection, type ClientState, type ClientTotals, clientOf, clientStates } from './told-client.ts';
 
 /** A client as the actor sees it. */
 export interface SeenMqttClient extends MqttClient {
@@ -22,82 +23,138 @@ export interface MqttClientQuery {
   readonly offset: number;
   /** Only those whose id, owner or address contains this text, whatever the case. */
   readonly text?: string | undefined;
-  readonly state?: 'connected' | 'kept' | undefined;
+  readonly state?: ClientState | undefined;
 }
 
 export interface MqttClientPage {
   /** Clients that match, on all pages. */
   readonly total: number;
-  /** Those of the page. One that leaves before its turn is left out. */
+  /** Ids of servers that did not answer: their clients are neither counted nor listed. */
+  readonly silent: readonly string[];
+  /** Those of the page. One that leaves before its turn is left out. @throws Refusal `storage` where a server answers no more. */
   readonly clients: AsyncGenerator<SeenMqttClient>;
+}
+
+/** A part of the page: some clients of one server. */
+type Segment =
+  | { readonly ownIds: readonly MqttClientId[] }
+  | { readonly server: string; readonly state: ClientState; readonly offset: number; readonly limit: number };
+
+/** What one server has; this one counts while it lists. */
+interface ServerTotals {
+  readonly server: string | undefined;
+  readonly place: number;
+  readonly totals?: ClientTotals;
 }
 
 export class MqttClients {
   readonly #users: Users;
-  readonly #clientIds: ClientIds;
-  readonly #log: Log;
-  #source: MqttClientSource | undefined;
+  readonly #own: OwnClients;
+  readonly #others: Asks;
 
-  constructor(parts: { readonly users: Users; readonly clientIds: ClientIds; readonly log: Log }) {
+  constructor(parts: { readonly users: Users; readonly own: OwnClients; readonly others: Asks }) {
     this.#users = parts.users;
-    this.#clientIds = parts.clientIds;
-    this.#log = parts.log;
-  }
-
-  /** Sets the source. Until then there are no clients, because none can be connected. */
-  follow(source: MqttClientSource): void {
-    this.#source = source;
+    this.#own = parts.own;
+    this.#others = parts.others;
   }
 
   /**
-   * A page of the clients that the actor sees: those connected in the order in which they came, then kept sessions. Looks
-   * at the actor's own alone, unless they are an admin.
+   * A page of the clients that the actor sees: those connected, then kept sessions; in both server by server, in the order in which
+   * these joined, and those of a server in the order in which they came. Looks at the actor's own alone, unless they are an admin.
    * @throws Refusal `unauthenticated` to guests, `forbidden` to a restricted API key.
    */
   async list(actor: Actor, query: MqttClientQuery): Promise<MqttClientPage> {
     requireAccount(actor);
-    const ids = this.#source?.ids(actor.admin ? undefined : actor.key) ?? [];
-    const names = new Map<UserKey, string>();
-    const page: MqttClientId[] = [];
+    const selection: ClientSelection = { user: whoseOf(actor), text: query.text };
+    const { given, silent } = await this.#others.ask('clients-counted', selection);
+    const servers: ServerTotals[] = given.map(({ server, place, answer }) => ({ server, place, totals: answer }));
+    servers.push({ server: undefined, place: this.#others.place });
+    servers.sort((one, other) => one.place - other.place);
+    const segments: Segment[] = [];
+    const end = query.offset + query.limit;
     let total = 0;
-    let looked = 0;
-    for (const id of ids) {
-      looked += 1;
-      if (looked % limits.clientsLookedAtOnce === 0) await loopTurns.turn(actor.caller);
-      if (!(await this.#matches(id, query, names))) continue;
-      if (total >= query.offset && page.length < query.limit) page.push(id);
-      total += 1;
+    for (const state of clientStates) {
+      if (query.state !== undefined && query.state !== state) continue;
+      for (const { server, totals } of servers) {
+        const part = {
+          state,
+          offset: Math.max(0, query.offset - total),
+          limit: Math.max(0, end - Math.max(total, query.offset)),
+        };
+        if (server === undefined) {
+          const own = await this.#own.list({ ...selection, ...part }, actor.caller);
+          segments.push({ ownIds: own.ids });
+          total += own.total;
+        } else {
+          const count = totals?.[state] ?? 0;
+          const limit = Math.min(part.limit, count - part.offset);
+          if (limit > 0) segments.push({ server, ...part, limit });
+          total += count;
+        }
+      }
     }
-    return { total, clients: this.#seenOf(actor, page) };
+    return { total, silent, clients: this.#seenOf(actor, { selection, segments }) };
   }
 
-  /** @throws Refusal `not-found` where there is no such client, or it is not the actor's. */
+  /** @throws Refusal `not-found` where there is no such client, or it is not the actor's; `storage` where a server does not answer. */
   async get(actor: Actor, id: MqttClientId): Promise<SeenMqttClient> {
     requireAccount(actor);
-    return this.#seen(actor, this.#require(actor, id));
+    const own = this.#own.find(id, whoseOf(actor));
+    if (own !== undefined) return this.#seen(actor, own);
+    const { given, silent } = await this.#others.ask('client-found', { client: id });
+    for (const { answer } of given) {
+      const client = answer.client && clientOf(answer.client);
+      if (client !== undefined && (actor.admin || client.owner === actor.key)) return this.#seen(actor, client);
+    }
+    throw absent(id, silent);
   }
 
   /**
-   * Ends the client's connection, and its kept session unless `keepSession`. Nothing keeps the client from connecting
-   * again.
-   * @throws Refusal `not-found` where there is no such client, or it is not the actor's.
+   * Ends the client's connection, and its kept session unless `keepSession`. Resolves when it is closed, on whichever server it was.
+   * Nothing keeps the client from connecting again.
+   * @throws Refusal `not-found` where there is no such client, or it is not the actor's; `storage` where that is not known, because a server
+   * does not answer.
    */
   async disconnect(actor: Actor, id: MqttClientId, { keepSession }: { readonly keepSession: boolean }): Promise<void> {
     requireAccount(actor);
-    this.#require(actor, id);
-    await this.#clientIds.inTurn(id, async () => {
-      // The id may belong to somebody else by now.
-      this.#require(actor, id);
-      await this.#source?.disconnect(id);
-      if (!keepSession) await this.#source?.endSession(id);
-    });
-    this.#log.audit({ by: actor.username, client: id, keepSession }, 'audit: an MQTT client was disconnected');
+    const how = { user: whoseOf(actor), keepSession, by: actor.username };
+    if (await this.#own.disconnect(id, how)) return;
+    const { given, silent } = await this.#others.ask('client-disconnected', { client: id, ...how });
+    if (!given.some(({ answer }) => answer.isDone)) throw absent(id, silent);
   }
 
-  async *#seenOf(actor: Actor, ids: readonly MqttClientId[]): AsyncGenerator<SeenMqttClient> {
+  async *#seenOf(
+    actor: Actor,
+    { selection, segments }: { readonly selection: ClientSelection; readonly segments: readonly Segment[] },
+  ): AsyncGenerator<SeenMqttClient> {
+    for (const segment of segments) {
+      const clients = 'ownIds' in segment ? this.#ownOf(selection, segment.ownIds) : this.#othersOf(selection, segment);
+      for await (const client of clients) yield await this.#seen(actor, client);
+    }
+  }
+
+  *#ownOf({ user }: ClientSelection, ids: readonly MqttClientId[]): Iterable<MqttClient> {
     for (const id of ids) {
-      const client = this.#findFor(actor, id);
-      if (client !== undefined) yield await this.#seen(actor, client);
+      const client = this.#own.find(id, user);
+      if (client !== undefined) yield client;
+    }
+  }
+
+  /** Asks a server for its part of the page, as much at a time as it answers. */
+  async *#othersOf(
+    selection: ClientSelection,
+    { server, state, ...part }: Exclude<Segment, { readonly ownIds: unknown }>,
+  ): AsyncGenerator<MqttClient> {
+    const end = part.offset + part.limit;
+    for (let offset = part.offset; offset < end; ) {
+      const asked = { ...selection, state, offset, limit: end - offset };
+      const { given, silent } = await this.#others.ask('clients-listed', asked, { server });
+      if (silent.length > 0) throw silence(silent, 'Not all of the list could be read.');
+      // It has ended, and with it its clients; or they have left.
+      const { clients, looked } = given[0]?.answer ?? { clients: [], looked: 0 };
+      if (looked === 0) return;
+      for (const client of clients) yield clientOf(client);
+      offset += looked;
     }
   }
 
@@ -105,34 +162,23 @@ export class MqttClients {
     const owner = client.owner === undefined ? undefined : await this.#users.findByKey(client.owner);
     return { ...client, username: owner?.username, isOwn: client.owner === actor.key };
   }
+}
 
-  #findFor(actor: Actor, id: MqttClientId): MqttClient | undefined {
-    const client = this.#source?.find(id);
-    return actor.admin || client?.owner === actor.key ? client : undefined;
-  }
+/** Whose clients the actor sees; undefined: everybody's. */
+function whoseOf(actor: Actor): UserKey | undefined {
+  return actor.admin ? undefined : actor.key;
+}
 
-  #require(actor: Actor, id: MqttClientId): MqttClient {
-    const client = this.#findFor(actor, id);
-    if (client !== undefined) return client;
-    throw new Refusal('not-found', `You have no MQTT client ${JSON.stringify(id)}, connected or with a kept session.`);
-  }
+function absent(id: MqttClientId, silent: readonly string[]): Refusal {
+  const client = JSON.stringify(id);
+  if (silent.length === 0)
+    return new Refusal('not-found', `You have no MQTT client ${client}, connected or with a kept session.`);
+  return silence(silent, `Whether you have an MQTT client ${client} there is not known.`);
+}
 
-  async #matches(id: MqttClientId, { text, state }: MqttClientQuery, names: Map<UserKey, string>): Promise<boolean> {
-    if (text === undefined && state === undefined) return true;
-    const client = this.#source?.find(id);
-    if (client === undefined) return false;
-    if (state !== undefined && (client.connection !== undefined) !== (state === 'connected')) return false;
-    if (text === undefined) return true;
-    const wanted = text.toLowerCase();
-    if (id.toLowerCase().includes(wanted) || client.connection?.address.includes(wanted)) return true;
-    if (client.owner === undefined) return false;
-    let name = names.get(client.owner);
-    if (name === undefined) {
-      name = (await this.#users.findByKey(client.owner))?.username.toLowerCase() ?? '';
-      names.set(client.owner, name);
-    }
-    return name.includes(wanted);
-  }
+function silence(silent: readonly string[], consequence: string): Refusal {
+  const who = `${silent.length === 1 ? 'A server does' : 'Some servers do'} not answer: ${silent.join(', ')}.`;
+  return new Refusal('storage', `${who} ${consequence}`, { retryAfterS: limits.storageRetryAfterS });
 }
 
 /** Guests share one user, so nothing is anybody's own; a restricted key was made for records, not for the account. */

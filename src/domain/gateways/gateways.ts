@@ -134,7 +134,8 @@ export class Gateways {
   }
 
   async get(actor: Actor, id: GatewayId): Promise<SeenGateway> {
-    return this.#seen(actor, await this.#require(actor, id, scope.gatewayView));
+    const [seen] = await this.#seen(actor, [await this.#require(actor, id, scope.gatewayView)]);
+    return seen as SeenGateway;
   }
 
   /** A page of the gateways that the actor may view, in order of creation. */
@@ -160,7 +161,7 @@ export class Gateways {
   async listVisible(actor: Actor, ids: readonly GatewayId[]): Promise<SeenGateway[]> {
     const found = new Map((await this.#store.listByIds(ids)).map((gateway) => [gateway.id, gateway]));
     const visible = ids.flatMap((id) => found.get(id) ?? []).filter((gateway) => this.#mayView(actor, gateway));
-    return visible.map((gateway) => this.#seen(actor, gateway));
+    return this.#seen(actor, visible);
   }
 
   /** @throws Refusal `forbidden` when guest would make a record private. */
@@ -226,7 +227,7 @@ export class Gateways {
       stepRows: limits.recordStepRows,
       turn: () => loopTurns.turn(query.actor.caller),
     });
-    for await (const gateways of steps) for (const gateway of gateways) yield this.#seen(query.actor, gateway);
+    for await (const gateways of steps) yield* await this.#seen(query.actor, gateways);
   }
 
   /** Filters search the store only, so last-seen times in memory are written before a search by them. */
@@ -239,18 +240,20 @@ export class Gateways {
     if (fields.includes('last_seen')) await this.#presence.flush();
   }
 
-  #seen(actor: Actor, gateway: Gateway): SeenGateway {
-    const lastSeenMs = this.#presence.lastSeenMs(gateway);
-    const connected = this.#presence.isConnected(gateway);
-    // It names users, and devices that may be private.
-    const mayUpdate = (this.#permissions.scopesOf(actor, gateway) & scope.gatewayUpdate) !== 0;
-    const refused = mayUpdate ? this.#refusedCalls.findOfGateway(gateway.id) : undefined;
-    return {
-      ...gateway,
-      connected,
-      ...(lastSeenMs === undefined ? {} : { lastSeenMs }),
-      ...(refused === undefined ? {} : { refused }),
-    };
+  async #seen(actor: Actor, gateways: readonly Gateway[]): Promise<SeenGateway[]> {
+    const connected = await this.#presence.connectedAmong(gateways);
+    return gateways.map((gateway) => {
+      const lastSeenMs = this.#presence.lastSeenMs(gateway);
+      // It names users, and devices that may be private.
+      const mayUpdate = (this.#permissions.scopesOf(actor, gateway) & scope.gatewayUpdate) !== 0;
+      const refused = mayUpdate ? this.#refusedCalls.findOfGateway(gateway.id) : undefined;
+      return {
+        ...gateway,
+        connected: connected.has(gateway.id),
+        ...(lastSeenMs === undefined ? {} : { lastSeenMs }),
+        ...(refused === undefined ? {} : { refused }),
+      };
+    });
   }
 
   #mayView(actor: Actor, gateway: Gateway): boolean {

@@ -1,4 +1,4 @@
-// Knows which gateways are connected by MQTT, and when each was last active (a heartbeat or any MQTT packet).
+// Knows which gateways are connected by MQTT, here or to another server, and when each was last active (a heartbeat or any MQTT packet).
 // Activity changes memory only. The time is written when `lastSeenLagMsMax` has passed since the gateway's last
 // write, and at a stop, so that the stored time never lags behind by more.
 
@@ -6,7 +6,9 @@ import { LruCache } from '../../base/memory/lru-cache.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Permissions } from '../permissions/permission.ts';
+import type { Asks } from '../ports/questions.ts';
 import type { Actor } from '../users/user.ts';
+import { ConnectedElsewhere } from './connected-elsewhere.ts';
 import type { Gateway, GatewayId, GatewayKey } from './gateway.ts';
 import type { GatewayStore, LastSeenUpdate } from './gateway-store.ts';
 
@@ -25,6 +27,8 @@ export class Presence {
   readonly #store: Pick<GatewayStore, 'saveLastSeen'>;
   readonly #permissions: Permissions;
   readonly #clock: Clock;
+  readonly #others: Pick<Asks, 'isAlone'>;
+  readonly #elsewhere: ConnectedElsewhere;
   /** By client id. Bounded by the number of MQTT connections. */
   readonly #connections = new Map<string, GatewayConnection>();
   readonly #seen = new LruCache<GatewayKey, LastSeen>({ weightMax: limits.gatewaysSeenMax });
@@ -38,10 +42,13 @@ export class Presence {
     readonly gatewayStore: Pick<GatewayStore, 'saveLastSeen'>;
     readonly permissions: Permissions;
     readonly clock: Clock;
+    readonly others: Pick<Asks, 'ask' | 'isAlone'>;
   }) {
     this.#store = parts.gatewayStore;
     this.#permissions = parts.permissions;
     this.#clock = parts.clock;
+    this.#others = parts.others;
+    this.#elsewhere = new ConnectedElsewhere(parts.others);
   }
 
   /** Notes that the connection now has the client id. */
@@ -54,8 +61,27 @@ export class Presence {
     if (this.#connections.get(clientId) === connection) this.#connections.delete(clientId);
   }
 
-  /** Whether a client that may act for the gateway is connected under its id (contract 6). */
-  isConnected(gateway: Gateway): boolean {
+  /**
+   * Those for which a client that may act for them is connected under their id, here or to another server (contract 6). A server that
+   * does not answer is taken for one that nobody is connected to.
+   */
+  async connectedAmong(gateways: readonly Gateway[]): Promise<ReadonlySet<GatewayId>> {
+    const here = gateways.filter((gateway) => this.isConnectedHere(gateway)).map(({ id }) => id);
+    const connected = new Set(here);
+    const asked = gateways.map(({ id }) => id).filter((id) => !connected.has(id));
+    if (asked.length === 0 || this.#others.isAlone) return connected;
+    const elsewhere = await this.#elsewhere.among(asked);
+    for (const id of asked) if (elsewhere.has(id)) connected.add(id);
+    return connected;
+  }
+
+  /** Whether any client is connected here under the id. */
+  hasConnection(id: GatewayId): boolean {
+    return this.#connections.has(id);
+  }
+
+  /** Whether a client that may act for the gateway is connected to this process under its id. */
+  isConnectedHere(gateway: Gateway): boolean {
     const connection = this.#connections.get(gateway.id);
     return connection !== undefined && this.#permissions.mayActFor(connection.actor, gateway);
   }

@@ -2,6 +2,7 @@
 // evaluation of rules) is done by the holder of its lease. Every engine passes test/storage/coordination.suite.ts.
 
 import type { Announcement, AnnouncementHandlers } from './announcement.ts';
+import type { Questions } from './questions.ts';
 import type { SharedCounts } from './shared-counts.ts';
 
 /**
@@ -59,6 +60,8 @@ export interface Coordination {
   readonly counts: SharedCounts;
   /** Sets the handlers for announcements of other processes. Call once, before the servers listen. */
   listen(handlers: AnnouncementHandlers): void;
+  /** Asks other processes for what only they have in memory. */
+  readonly questions: Questions;
   /** Takes the lease if nobody holds it; undefined if somebody does. Never waits for its holder. */
   acquire(name: LeaseName): Promise<Lease | undefined>;
 }

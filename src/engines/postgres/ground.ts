@@ -10,6 +10,7 @@ import { Announcements } from './coordination/announcements.ts';
 import { Membership } from './coordination/membership.ts';
 import { PostgresCoordination } from './coordination/postgres-coordination.ts';
 import { PostgresCounts } from './coordination/postgres-counts.ts';
+import { PostgresQuestions } from './coordination/questions.ts';
 import { PostgresStanding } from './coordination/standing.ts';
 import { Upgrade } from './coordination/upgrade.ts';
 import { readRefusalOf } from './database/database-error.ts';
@@ -54,12 +55,14 @@ export async function openGround(url: string, { clock, log, ids = randomIds }: O
     const membership = await join(database, id, log);
     const writer = new RegistryWriter({ database, writer: id, isMember: true });
     const searches = new Searches(database);
+    const questions = new PostgresQuestions({ database, membership, log });
     const announcements = new Announcements({
       ...{ database, writer, node: id, written: membership.formats, log },
       onUnreadable: (error) => membership.onLost(error),
       isAlone: () => membership.isAlone,
       bury: () => membership.lookAtOthers(),
       onLogHint: () => ground.onLogHint(),
+      onQuestionHint: (channel, payload) => questions.hear(channel, payload),
     });
     const standing = new PostgresStanding(membership);
     const upgrade = new Upgrade({ url, database, written: membership.formats, log });
@@ -69,12 +72,13 @@ export async function openGround(url: string, { clock, log, ids = randomIds }: O
     const ground: Ground = {
       ...{ database, membership, writer, searches, registry, standing },
       stores: sqlStores(registry, clock),
-      coordination: new PostgresCoordination({ node: id, writer, counts, announcements, standing }),
+      coordination: new PostgresCoordination({ node: id, writer, counts, announcements, questions, standing }),
       onPurge: () => {},
       onLogHint: () => {},
       close: async () => {
         searches.close();
         await upgrade.close();
+        await questions.close();
         await announcements.close();
         await writer.close();
         await membership.close();

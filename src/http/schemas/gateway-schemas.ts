@@ -46,7 +46,7 @@ export const GatewaySchema = Type.Object(
     date_modified: timestamp('When one of its fields was changed last, UTC.'),
     connected: Type.Boolean({
       description:
-        'Whether an MQTT client is connected under the id of the gateway by a user who may act for the gateway.',
+        'Whether an MQTT client is connected under the id of the gateway by a user who may act for the gateway, to whichever server; one that does not answer within two seconds is taken to have none.',
       examples: [true],
     }),
     last_seen: Type.Optional(

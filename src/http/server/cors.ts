@@ -8,7 +8,7 @@ const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 const requestHeaders =
   'Authorization, Content-Type, Accept, Prefer, Idempotency-Key, Last-Event-ID, Access-Control-Allow-Origin';
 const responseHeaders =
-  'Link, Location, X-Total-Count, Retry-After, Preference-Applied, WWW-Authenticate, Deprecation, Sunset';
+  'Link, Location, X-Total-Count, X-Silent-Servers, Retry-After, Preference-Applied, WWW-Authenticate, Deprecation, Sunset';
 const preflightAgeS = '86400';
 
 /** Allows pages of these origins (`*`: all) to call the service, and answers their preflights without a sign-in. */

@@ -57,6 +57,14 @@ export const overload = {
   507: problem('There is no room for more; nothing was stored. Remove what is not needed.', retryAfter),
 };
 
+/** Further answers of a route that asks other servers. */
+export const unanswered = {
+  503: problem(
+    'Several servers share the data, and one does not answer: the detail names it. `Retry-After` says when to try again.',
+    retryAfter,
+  ),
+};
+
 /** Further answers of a route that reads datapoints. */
 export const damaged = {
   500: problem('Datapoints of the span are damaged on disk: the detail says of which sensor, from when to when.'),

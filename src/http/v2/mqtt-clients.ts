@@ -10,7 +10,7 @@ import { setPage } from '../lists/paging.ts';
 import { MqttClientParams, MqttClientSchema } from '../schemas/mqtt-client-schemas.ts';
 import { boundedText } from '../schemas/text-bounds.ts';
 import { answerDone } from '../server/preference.ts';
-import { pageOf, recordPage, refusals, type TypedApp, writes } from '../server/routes.ts';
+import { pageOf, recordPage, refusals, type TypedApp, unanswered, writes } from '../server/routes.ts';
 import type { Services } from '../services.ts';
 import { actorWhileConnected } from '../sign-in/connected-actor.ts';
 
@@ -35,6 +35,19 @@ const listQuery = {
   ),
 };
 
+const counted = pageOf(MqttClientSchema, { description: 'A page of clients.', counted: true });
+const pageOfClients = {
+  ...counted,
+  headers: {
+    ...counted.headers,
+    'X-Silent-Servers': {
+      type: 'string',
+      description:
+        'Ids of servers (`GET /nodes`) that did not answer within two seconds, with commas: their clients are missing, and are not counted. Absent where all answered.',
+    },
+  },
+};
+
 export function registerMqttClients(app: TypedApp, { mqttClients }: Services): void {
   app.get(
     '/mqtt/clients',
@@ -44,14 +57,15 @@ export function registerMqttClients(app: TypedApp, { mqttClients }: Services): v
         operationId: 'listMqttClients',
         summary: 'List MQTT clients',
         description:
-          'Who is connected, in the order in which they came, and then whose sessions are kept. Admins see all, other users their own; it takes a login.',
+          'Who is connected, in the order in which they came, and then whose sessions are kept. Admins see all, other users their own; it takes a login. Where several servers share the data, the list is that of all, whichever is asked: first who is connected, server by server in the order in which these joined, then whose sessions are kept, likewise.',
         querystring: Type.Object({ ...listQuery, ...recordPage('Clients') }),
-        response: { 200: pageOf(MqttClientSchema, { description: 'A page of clients.', counted: true }), ...refusals },
+        response: { 200: pageOfClients, ...refusals, ...unanswered },
       },
     },
     async (request, reply) => {
       const page = await mqttClients.list(actorWhileConnected(request, reply), request.query);
       setPage(request, reply, { ...request.query, total: page.total });
+      if (page.silent.length > 0) reply.header('x-silent-servers', page.silent.join(', '));
       return sendJsonText(
         reply,
         arrayText(page.clients, (client) => JSON.stringify(toMqttClientRecord(client))),
@@ -68,7 +82,7 @@ export function registerMqttClients(app: TypedApp, { mqttClients }: Services): v
         summary: 'Read an MQTT client',
         description: forWhom,
         params: MqttClientParams,
-        response: { 200: MqttClientSchema, ...refusals },
+        response: { 200: MqttClientSchema, ...refusals, ...unanswered },
       },
     },
     async (request) => toMqttClientRecord(await mqttClients.get(request.actor, clientIdOf(request.params))) as never,
@@ -81,7 +95,7 @@ export function registerMqttClients(app: TypedApp, { mqttClients }: Services): v
         tags,
         operationId: 'disconnectMqttClient',
         summary: 'Disconnect an MQTT client',
-        description: `Ends the connection at once; its last will is published. Its kept session stays, or ends with \`session=end\`, with its subscriptions and all that waits for it. The client may connect again: to keep it out, revoke its API key or change the password. ${forWhom}`,
+        description: `Ends the connection at once; its last will is published. Its kept session stays, or ends with \`session=end\`, with its subscriptions and all that waits for it. The client may connect again: to keep it out, revoke its API key or change the password. Where several servers share the data, it is answered when the one that has the client has closed the connection; 503 where a server does not answer, and none of the others has it. ${forWhom}`,
         params: MqttClientParams,
         querystring: Type.Object({
           session: Type.Optional(

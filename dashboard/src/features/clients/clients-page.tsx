@@ -1,5 +1,5 @@
 // The MQTT clients that are connected or whose sessions are kept: one's own, for admins all; found by the server.
-import { Box, Button, Group, SegmentedControl } from '@mantine/core';
+import { Alert, Box, Button, Group, SegmentedControl } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { api, callPage, type Schemas } from '../../api/client.ts';
@@ -11,6 +11,7 @@ import { FindField } from '../../shared/list/find-field.tsx';
 import { RowsSkeleton } from '../../shared/list/rows-skeleton.tsx';
 import { VirtualList } from '../../shared/list/virtual-list.tsx';
 import { EmptyState } from '../../shared/page/empty-state.tsx';
+import { Icon } from '../../shared/page/icon.tsx';
 import { PageHeader } from '../../shared/page/page-header.tsx';
 import { ProblemNotice } from '../../shared/page/problem-notice.tsx';
 import { usePageStrings } from '../../strings/strings.ts';
@@ -47,6 +48,11 @@ export function ClientsPage() {
       <PageHeader title={clients.title} subtitle={data === undefined ? '\u00a0' : clients.count(data.total)} />
       {(isFiltered || list?.length !== 0) && <Filters search={search} />}
       {error !== null && <ProblemNotice error={error} retry={() => void refetch()} />}
+      {data !== undefined && data.silent > 0 && (
+        <Alert color="yellow" variant="light" role="status" icon={<Icon name="warning" />} my="sm">
+          {clients.silentServers(data.silent)}
+        </Alert>
+      )}
       {list?.length === 0 && !isFiltered && <EmptyState title={clients.empty} words={clients.emptyWords} />}
       {list?.length === 0 && isFiltered && (
         <EmptyState title={clients.nothingFits} words={clients.nothingFitsWords}>

@@ -2,6 +2,14 @@ import type { Strings } from '../catalogue.ts';
 import { countedInArabic } from '../plural.ts';
 import { nouns } from './nouns.ts';
 
+const silentServers = {
+  one: 'خادم واحد لا يجيب',
+  two: 'خادمان لا يجيبان',
+  few: '# خوادم لا تجيب',
+  many: '# خادمًا لا يجيب',
+  other: '# خادم لا يجيب',
+};
+
 export const clients: Strings['clients'] = {
   title: 'عملاء MQTT',
   count: (count) => countedInArabic(count, nouns.client),
@@ -22,6 +30,7 @@ export const clients: Strings['clients'] = {
   waits: 'في الانتظار',
   messages: (count) => countedInArabic(count, nouns.message),
   moreThanShown: (count) => `هؤلاء ${count}؛ ابحث عن الباقين.`,
+  silentServers: (count) => `${countedInArabic(count, silentServers)}؛ عملاء ما لا يجيب ناقصون من هذه القائمة.`,
   connection: 'الاتصال',
   protocol: 'البروتوكول',
   protocolOver: (version, transport) => `MQTT ${version} عبر ${transport}`,

@@ -21,6 +21,8 @@ export const clients = {
   waits: 'Waiting',
   messages: (count: number) => counted(count, 'message', 'messages'),
   moreThanShown: (count: number) => `These are ${count}; look for the others.`,
+  silentServers: (count: number) =>
+    `${counted(count, 'server does', 'servers do')} not answer; the clients there are missing from this list.`,
   connection: 'Connection',
   protocol: 'Protocol',
   protocolOver: (version: string, transport: string) => `MQTT ${version} over ${transport}`,

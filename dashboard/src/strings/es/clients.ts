@@ -22,6 +22,8 @@ export const clients: Strings['clients'] = {
   waits: 'En espera',
   messages: (count) => countedInSpanish(count, 'mensaje', 'mensajes'),
   moreThanShown: (count) => `Estos son ${count}; busque los demás.`,
+  silentServers: (count) =>
+    `${countedInSpanish(count, 'servidor no responde', 'servidores no responden')}; sus clientes faltan en esta lista.`,
   connection: 'Conexión',
   protocol: 'Protocolo',
   protocolOver: (version, transport) => `MQTT ${version} sobre ${transport}`,

@@ -22,6 +22,8 @@ export const clients: Strings['clients'] = {
   waits: 'En attente',
   messages: (count) => countedInFrench(count, 'message', 'messages'),
   moreThanShown: (count) => `En voici ${count} ; cherchez les autres.`,
+  silentServers: (count) =>
+    `${countedInFrench(count, 'serveur ne répond pas', 'serveurs ne répondent pas')} ; leurs clients manquent dans cette liste.`,
   connection: 'Connexion',
   protocol: 'Protocole',
   protocolOver: (version, transport) => `MQTT ${version} par ${transport}`,

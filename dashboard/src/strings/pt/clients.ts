@@ -22,6 +22,8 @@ export const clients: Strings['clients'] = {
   waits: 'À espera',
   messages: (count) => countedInPortuguese(count, 'mensagem', 'mensagens'),
   moreThanShown: (count) => `Estes são ${count}; procure os outros.`,
+  silentServers: (count) =>
+    `${countedInPortuguese(count, 'servidor não responde', 'servidores não respondem')}; os seus clientes faltam nesta lista.`,
   connection: 'Ligação',
   protocol: 'Protocolo',
   protocolOver: (version, transport) => `MQTT ${version} sobre ${transport}`,

@@ -22,6 +22,8 @@ export const clients: Strings['clients'] = {
   waits: 'Inasubiri',
   messages: (count) => countedInSwahili(count, 'ujumbe', 'jumbe'),
   moreThanShown: (count) => `Hawa ni ${count}; tafuta wengine.`,
+  silentServers: (count) =>
+    `${countedInSwahili(count, 'seva', 'seva')} ${count === 1 ? 'haijibu' : 'hazijibu'}; wateja wao hawapo kwenye orodha hii.`,
   connection: 'Muunganisho',
   protocol: 'Itifaki',
   protocolOver: (version, transport) => `MQTT ${version} kupitia ${transport}`,

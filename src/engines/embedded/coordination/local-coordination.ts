@@ -3,12 +3,20 @@
 // need not be announced, because there is no other process, and what is in memory holds.
 import type { Clock } from '../../../base/time/clock.ts';
 import type { Coordination, Fence, Lease, LeaseName } from '../../../domain/ports/coordination.ts';
+import type { Questions } from '../../../domain/ports/questions.ts';
 import type { SharedCounts } from '../../../domain/ports/shared-counts.ts';
 import { HeldLease } from '../../shared/held-lease.ts';
 import { LocalCounts } from './local-counts.ts';
 
 export class LocalCoordination implements Coordination {
   readonly standing = { isSure: true, makeSure: async () => {} };
+  /** There is nobody else to ask. */
+  readonly questions: Questions = {
+    place: 0,
+    isAlone: true,
+    ask: async () => ({ given: [], silent: [] }),
+    answer: () => {},
+  };
   readonly counts: SharedCounts;
   readonly #countEpoch: (name: LeaseName) => Promise<number>;
   readonly #held = new Set<LeaseName>();

@@ -11,6 +11,7 @@ import type { OwnConnection, PostgresDatabase } from '../database/postgres-datab
 import type { RegistryWriter } from '../registry/registry-writer.ts';
 import { announcementOf } from './announcement-text.ts';
 import { Announcing, channel } from './announcing.ts';
+import { answerChannel, questionChannel } from './questions.ts';
 
 interface AnnouncementRow {
   readonly seq: number;
@@ -33,6 +34,8 @@ interface AnnouncementsParts {
   readonly bury?: () => Promise<unknown>;
   /** Called when another server has hinted at new rows of the log. */
   readonly onLogHint?: () => void;
+  /** Called with hints of questions and answers (questions.ts). */
+  readonly onQuestionHint?: (channel: string, payload: string) => void;
   readonly log?: Log | undefined;
 }
 
@@ -92,8 +95,10 @@ export class Announcements {
         connection = await this.#parts.database.connectAgain('announcements');
         this.#connection = connection;
         if (signal.aborted) return await connection.close();
-        connection.onNotification = (of) => (of === channel ? this.#follow() : this.#parts.onLogHint?.());
-        await connection.query(`LISTEN ${channel}; LISTEN ${logChannel}`);
+        connection.onNotification = (of, payload) => this.#hear(of, payload);
+        await connection.query(
+          [channel, logChannel, questionChannel, answerChannel].map((of) => `LISTEN ${of}`).join('; '),
+        );
         // What came before it listened.
         this.#follow();
         await connection.lost;
@@ -103,6 +108,12 @@ export class Announcements {
         await delay(limits.postgresRetryMsMin, undefined, { signal, ref: false }).catch(() => {});
       }
     }
+  }
+
+  #hear(of: string, payload: string): void {
+    if (of === channel) this.#follow();
+    else if (of === logChannel) this.#parts.onLogHint?.();
+    else this.#parts.onQuestionHint?.(of, payload);
   }
 
   #follow(): void {

@@ -44,7 +44,8 @@ export class Membership {
   #wasCutOff = false;
   /** Over which connection the last sign of life was given. */
   #renewedOver: OwnConnection;
-  readonly #number: number;
+  /** Greater than those of all that joined before. */
+  readonly number: number;
   #others = 0;
   /** When another server was there last, by the monotonic clock; one may have been until this one started. */
   #othersMs = performance.now();
@@ -75,7 +76,7 @@ export class Membership {
     this.#log = parts.log;
     this.#connection = parts.connection;
     this.#renewedOver = parts.connection;
-    this.#number = parts.number;
+    this.number = parts.number;
     this.databaseNowMs = parts.now;
     this.formats = new WrittenFormats(parts.stored);
     this.#watch();
@@ -153,7 +154,7 @@ export class Membership {
     for (;;) {
       await this.#renew();
       if (this.#isClosed) return;
-      const { count } = await this.#connection.query(unmetSql(), [this.id, this.#number]);
+      const { count } = await this.#connection.query(unmetSql(), [this.id, this.number]);
       if (count === 0) return;
       await delay(limits.postgresRetryMsMin);
     }
@@ -239,7 +240,7 @@ export class Membership {
   }
 
   async #takeOwnLock(connection: OwnConnection): Promise<void> {
-    const sql = `SELECT pg_try_advisory_lock(${locks.nodeNumbers}, ${this.#number}) AS taken`;
+    const sql = `SELECT pg_try_advisory_lock(${locks.nodeNumbers}, ${this.number}) AS taken`;
     const { rows } = await connection.query<{ taken: number }>(sql);
     if (connection === this.#connection) this.#hasLock = rows[0]?.taken === 1;
   }
@@ -274,6 +275,7 @@ async function addNode(connection: OwnConnection, id: string): Promise<Joined> {
   await connection.query(forgetWriters, [id]);
   await connection.query('INSERT INTO registry_writer (writer, seq) VALUES ($1, 0)', [id]);
   await connection.query(forgetAnnouncements, [id]);
+  await connection.query(forgetQuestions);
   await connection.query('COMMIT');
   return { ...(rows[0] as Joined), stored };
 }
@@ -287,6 +289,8 @@ const joinSql = `INSERT INTO node (id, knows, reads, followed, distribution)
 const isAlone = 'NOT EXISTS (SELECT 1 FROM node WHERE id <> $1)';
 const forgetWriters = `DELETE FROM registry_writer WHERE ${isAlone}`;
 const forgetAnnouncements = `DELETE FROM announcement WHERE ${isAlone}`;
+/** Of servers that ended while they asked. */
+const forgetQuestions = 'DELETE FROM question WHERE NOT EXISTS (SELECT 1 FROM node WHERE id = asker)';
 /** seen: who joins has a greater number, one after the other, and waits for that. */
 const renewSql = `UPDATE node SET renewed = clock_timestamp(), seen = (SELECT max(number) FROM node), followed_row = $2,
     followed_position = $3, host = $4, release = $5, http_connections = $6, mqtt_connections = $7, datapoints_per_second = $8,

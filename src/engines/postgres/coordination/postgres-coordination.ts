@@ -5,6 +5,7 @@
 
 import type { Announcement, AnnouncementHandlers } from '../../../domain/ports/announcement.ts';
 import type { Coordination, Fence, Lease, LeaseName, Standing } from '../../../domain/ports/coordination.ts';
+import type { Questions } from '../../../domain/ports/questions.ts';
 import type { SharedCounts } from '../../../domain/ports/shared-counts.ts';
 import { HeldLease } from '../../shared/held-lease.ts';
 import type { RegistryWriter } from '../registry/registry-writer.ts';
@@ -19,6 +20,7 @@ const giveLease = 'UPDATE lease SET holder = NULL WHERE name = $1 AND holder = $
 export class PostgresCoordination implements Coordination {
   readonly standing: Standing;
   readonly counts: SharedCounts;
+  readonly questions: Questions;
   readonly #node: string;
   readonly #writer: Pick<RegistryWriter, 'run'>;
   readonly #announcements: Announcements;
@@ -32,11 +34,13 @@ export class PostgresCoordination implements Coordination {
     readonly standing: Standing;
     readonly counts: SharedCounts;
     readonly announcements: Announcements;
+    readonly questions: Questions;
   }) {
     this.#node = parts.node;
     this.#writer = parts.writer;
     this.standing = parts.standing;
     this.counts = parts.counts;
+    this.questions = parts.questions;
     this.#announcements = parts.announcements;
   }
 

@@ -14,6 +14,7 @@ import * as nodeFigures from './0010-node-figures.ts';
 import * as releases from './0011-releases.ts';
 import * as distribution from './0012-distribution.ts';
 import * as keptRows from './0013-kept-rows.ts';
+import * as questions from './0014-questions.ts';
 
 /**
  * `alone`: it is run while no server is on the database. `adding`: a server of the release before can go on, and start; it is run beside
@@ -39,4 +40,5 @@ export const migrations: Record<string, MarkedMigration> = {
   '0011-releases': { kind: 'adding', up: releases.up },
   '0012-distribution': { kind: 'adding', up: distribution.up },
   '0013-kept-rows': { kind: 'adding', up: keptRows.up },
+  '0014-questions': { kind: 'adding', up: questions.up },
 };
