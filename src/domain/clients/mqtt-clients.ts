@@ -31,7 +31,7 @@ export interface MqttClientPage {
   readonly total: number;
   /** Ids of servers that did not answer: their clients are neither counted nor listed. */
   readonly silent: readonly string[];
-  /** Those of the page. One that leaves before its turn is left out. @throws Refusal `storage` where a server answers no more. */
+  /** Those of the page. One that leaves before its turn is left out. @throws Refusal `busy` where a server answers no more. */
   readonly clients: AsyncGenerator<SeenMqttClient>;
 }
 
@@ -96,7 +96,7 @@ export class MqttClients {
     return { total, silent, clients: this.#seenOf(actor, { selection, segments }) };
   }
 
-  /** @throws Refusal `not-found` where there is no such client, or it is not the actor's; `storage` where a server does not answer. */
+  /** @throws Refusal `not-found` where there is no such client, or it is not the actor's; `busy` where a server does not answer. */
   async get(actor: Actor, id: MqttClientId): Promise<SeenMqttClient> {
     requireAccount(actor);
     const own = this.#own.find(id, whoseOf(actor));
@@ -112,7 +112,7 @@ export class MqttClients {
   /**
    * Ends the client's connection, and its kept session unless `keepSession`. Resolves when it is closed, on whichever server it was.
    * Nothing keeps the client from connecting again.
-   * @throws Refusal `not-found` where there is no such client, or it is not the actor's; `storage` where that is not known, because a server
+   * @throws Refusal `not-found` where there is no such client, or it is not the actor's; `busy` where that is not known, because a server
    * does not answer.
    */
   async disconnect(actor: Actor, id: MqttClientId, { keepSession }: { readonly keepSession: boolean }): Promise<void> {
@@ -178,7 +178,7 @@ function absent(id: MqttClientId, silent: readonly string[]): Refusal {
 
 function silence(silent: readonly string[], consequence: string): Refusal {
   const who = `${silent.length === 1 ? 'A server does' : 'Some servers do'} not answer: ${silent.join(', ')}.`;
-  return new Refusal('storage', `${who} ${consequence}`, { retryAfterS: limits.storageRetryAfterS });
+  return new Refusal('busy', `${who} ${consequence}`, { retryAfterS: limits.busyRetryAfterS });
 }
 
 /** Guests share one user, so nothing is anybody's own; a restricted key was made for records, not for the account. */

@@ -15,7 +15,7 @@ import type { PostgresEngine } from '../postgres-engine.ts';
 const asked = { gateways: ['g'] };
 
 suite('questions of servers', { skip: withoutPostgres }, () => {
-  setLimits({ answerMsMax: 3_000, answerLateMs: 50, answersAtOnce: 2 });
+  setLimits({ answerMsMax: 4_000, answerLateMs: 50, answersAtOnce: 2 });
   let url: string;
   let database: PostgresDatabase;
   let one: PostgresEngine;
@@ -52,7 +52,7 @@ suite('questions of servers', { skip: withoutPostgres }, () => {
 
   test('are answered at once where servers listen, many of them', async () => {
     for (const { coordination } of [one, two]) coordination.listen({} as AnnouncementHandlers);
-    await until(async () => (await timed(ask))[1] < 100);
+    await until(async () => (await timed(ask))[1] < 300);
     const answers = await Promise.all(Array.from({ length: 50 }, ask));
     assert.ok(answers.every(({ given }) => given.length === 1));
     await until(async () => (await rows()).length === 0);
@@ -74,7 +74,7 @@ suite('questions of servers', { skip: withoutPostgres }, () => {
       await timed(() => one.coordination.questions.ask('client-found', { client: 'c' })),
     ]) {
       assert.deepEqual([given.length, silent.length], [0, 1]);
-      assert.ok(ms < 2_000);
+      assert.ok(ms < 3_500);
     }
   });
 
@@ -86,10 +86,10 @@ suite('questions of servers', { skip: withoutPostgres }, () => {
     };
     const [first, firstMs] = await timed(ask);
     assert.deepEqual([first.given.length, first.silent.length], [0, 1]);
-    assert.ok(firstMs >= 2_900);
+    assert.ok(firstMs >= 3_900);
     const [second, secondMs] = await timed(ask);
     assert.deepEqual(second, first);
-    assert.ok(secondMs < 2_000);
+    assert.ok(secondMs < 3_500);
     resolve();
     answer = async ({ gateways }) => ({ gateways });
     await until(async () => (await ask()).given.length === 1);
@@ -100,7 +100,7 @@ suite('questions of servers', { skip: withoutPostgres }, () => {
     await database.query("INSERT INTO node (id, knows) VALUES ('former', '0012-distribution')");
     const [{ given, silent }, ms] = await timed(ask);
     assert.deepEqual([given.length, silent], [1, ['former']]);
-    assert.ok(ms < 2_000);
+    assert.ok(ms < 3_500);
     await database.query("DELETE FROM node WHERE id = 'former'");
   });
 
@@ -111,7 +111,7 @@ suite('questions of servers', { skip: withoutPostgres }, () => {
     await database.query("DELETE FROM node WHERE id = 'dying'");
     const [{ given, silent }, ms] = await asking;
     assert.deepEqual([given.length, silent], [1, []]);
-    assert.ok(ms < 2_500);
+    assert.ok(ms < 3_500);
   });
 
   test('of a server that ended while it asked are forgotten when the next one joins', async () => {
