@@ -2,7 +2,7 @@
 // into a temporary folder as the lock file in postgres-majors/ has them.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -33,6 +33,8 @@ function holdOnAll(): void {
   const folder = mkdtempSync(join(tmpdir(), 'dundun-majors-'));
 
   before(async () => {
+    // PostgreSQL does not run as root: its own user must get there, too.
+    chmodSync(folder, 0o755);
     cpSync(resolve('test/storage/postgres-majors'), folder, { recursive: true });
     await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
   });
@@ -52,7 +54,10 @@ function holdOnAll(): void {
       const env: NodeJS.ProcessEnv = { ...process.env, DUNDUN_TEST_POSTGRES: program };
       // They are not long, and know nothing of this one.
       for (const variable of ['DUNDUN_TEST_LONG', 'NODE_TEST_CONTEXT']) delete env[variable];
-      const { stdout } = await run('node', ['scripts/test.ts', ...parts], { env, maxBuffer: 64 * 1024 * 1024 });
+      const { stdout } = await run('node', ['scripts/test.ts', ...parts], { env, maxBuffer: 64 * 1024 * 1024 }).catch(
+        // What it says at its end is which tests failed.
+        (error: { readonly stdout: string }) => assert.fail(error.stdout.slice(-10_000)),
+      );
       const [, passed = '0'] = /^ℹ pass (\d+)$/m.exec(stdout) ?? [];
       assert.match(stdout, /^ℹ fail 0$/m);
       assert.ok(Number(passed) > 400, stdout.slice(-2_000));

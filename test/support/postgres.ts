@@ -3,7 +3,16 @@
 // `postgres`; without it such tests are left out.
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -57,7 +66,9 @@ export class PostgresServer {
   static async startStandby(primary: PostgresServer): Promise<PostgresServer> {
     const server = PostgresServer.#inNewFolder(primary.#options);
     const args = ['--pgdata', server.#data, '--host', primary.folder, '--username=postgres', '--checkpoint=fast'];
-    await server.#runBeside('pg_basebackup', [...args, '--wal-method=stream', '--write-recovery-conf', '--no-sync']);
+    if (existsSync(besidePostgres('pg_basebackup')))
+      await server.#runBeside('pg_basebackup', [...args, '--wal-method=stream', '--write-recovery-conf', '--no-sync']);
+    else await server.#copyFrom(primary);
     await server.run();
     return server;
   }
@@ -193,6 +204,39 @@ export class PostgresServer {
 
   async #runBeside(name: string, args: readonly string[]): Promise<void> {
     await promisify(execFile)(besidePostgres(name), args, { ...this.#owner, cwd: this.folder });
+  }
+
+  /** What pg_basebackup does, where it is not among the programs: copies the files of a running server, with what its standby begins by. */
+  async #copyFrom(primary: PostgresServer): Promise<void> {
+    const client = new pg.Client(connectionSettings(primary.url('postgres', 'postgres'), 'tests'));
+    await client.connect();
+    try {
+      const { rows } = await client.query("SELECT current_setting('server_version_num') AS version");
+      const [begin, end] =
+        Number(rows[0].version) < 150_000
+          ? ["pg_start_backup('tests', true, false)", 'pg_stop_backup(false, false)']
+          : ["pg_backup_start('tests', true)", 'pg_backup_stop(false)'];
+      await client.query(`SELECT ${begin}`);
+      const asOwner = { ...this.#owner, cwd: this.folder };
+      await promisify(execFile)('cp', ['-a', join(primary.folder, 'data'), this.folder], asOwner);
+      const [{ labelfile: label }] = (await client.query(`SELECT labelfile FROM ${end}`)).rows;
+      rmSync(join(this.#data, 'postmaster.pid'));
+      this.#write('backup_label', label);
+      this.#write('standby.signal', '');
+      // The last of several lines holds: that of the server, where it was a standby, is copied with it.
+      appendFileSync(
+        join(this.#data, 'postgresql.auto.conf'),
+        `primary_conninfo = 'host=${primary.folder} user=postgres'\n`,
+      );
+    } finally {
+      await client.end();
+    }
+  }
+
+  #write(name: string, text: string): void {
+    const path = join(this.#data, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    if (this.#owner !== undefined) chownSync(path, this.#owner.uid, this.#owner.gid);
   }
 
   /** Ends the server and removes its folder. */
