@@ -1,6 +1,6 @@
 // A folder that holds the half of a move: no command takes it for data, none mixes it with others, and a restore replaces it.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, suite, test } from 'node:test';
 import { moveData } from '../../../src/engines/open.ts';
@@ -72,6 +72,29 @@ suite('the half of a move', { skip: withoutPostgres, timeout: 300_000 }, () => {
     const back = await startDundun({ folder });
     assert.deepEqual(await readValues(back, 'moved', 's'), [1]);
     await back.stop();
+  });
+});
+
+suite('a folder that holds what is not of a move', { skip: withoutPostgres }, () => {
+  test('is refused with the name of it, before a move has begun and after, and nothing is put there', async () => {
+    const settings = { DUNDUN_DATABASE_URL: await createDatabase() };
+    const folder = makeFolder();
+    const move = () => runVerb(['move', '--to', folder], { settings });
+    writeFileSync(join(folder, 'thesis.pdf'), 'years of work');
+    const { code, stdout, stderr } = await move();
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(
+      stderr,
+      /^dundun: The folder .* has "thesis\.pdf", which is no part of a move\. Take an empty folder\.\n$/,
+    );
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name !== 'lock'),
+      ['thesis.pdf'],
+    );
+    rmSync(join(folder, 'thesis.pdf'));
+    // An empty disk that is mounted there has this.
+    mkdirSync(join(folder, 'lost+found'));
+    assert.match((await move()).stdout, /^Moved /);
   });
 });
 

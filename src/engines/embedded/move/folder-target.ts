@@ -1,6 +1,6 @@
 // A data folder to which data are moved. The database has another name until all is there, and says of where it comes: so no server
 // starts on the half of it, and a move that was cut off goes on.
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Refusal } from '../../../base/refusal.ts';
@@ -19,7 +19,8 @@ import { movedTables } from '../../shared/move/moved-data.ts';
 import { syncFolder } from '../backup/make-backup.ts';
 import { databaseFile, openConnection } from '../database/connection.ts';
 import { assertNotMoved, assertRestored, makeWithParents, movingFile } from '../database/data-folder.ts';
-import { lockFolder, unusable } from '../database/folder-lock.ts';
+import { reserveFile } from '../database/disk-reserve.ts';
+import { lockFile, lockFolder, unusable } from '../database/folder-lock.ts';
 import { migrate } from '../database/migrate.ts';
 import { toColumn } from '../database/value-column.ts';
 import { columnsOf } from '../log/log.ts';
@@ -70,6 +71,12 @@ export class FolderTarget implements MoveTarget {
       assertNotMoved(folder);
       if (existsSync(join(folder, databaseFile)))
         throw new Refusal('conflict', `The folder ${folder} has data already. Take an empty one.`);
+      const found = foreignFile(folder);
+      if (found !== undefined)
+        throw new Refusal(
+          'conflict',
+          `The folder ${folder} has ${JSON.stringify(found)}, which is no part of a move. Take an empty folder.`,
+        );
       database = openConnection(join(folder, movingFile), { readOnly: false });
       await migrate(database);
       begin(database, folder, source);
@@ -234,6 +241,16 @@ class Inserts {
     }
     this.#insert.run(...this.#columns.map((name) => row[name] ?? null));
   }
+}
+
+/** The first file of the folder that neither a move nor a server has put there. */
+function foreignFile(folder: string): string | undefined {
+  const half = ['', '-wal', '-shm', '-journal'].map((end) => `${movingFile}${end}`);
+  // An empty disk has a folder for what a check of it finds.
+  const ours = [...half, lockFile, `${lockFile}-journal`, reserveFile, 'lost+found'];
+  return readdirSync(folder)
+    .sort()
+    .find((name) => !ours.includes(name));
 }
 
 /** @throws Refusal `conflict` where a move from elsewhere has begun. */
