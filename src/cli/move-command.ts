@@ -1,4 +1,6 @@
-// `dundun move --to postgres://…`, or a folder for the way back. Exit codes: 0 copied or moved, 1 refused.
+// `dundun move --to postgres://…`, or a folder for the way back. Exit codes: 0 copied or moved, 1 refused, 2 the address is not right.
+import { SettingFault } from '../base/setting-fault.ts';
+import { postgresUrl } from '../config/postgres-url.ts';
 import { moveData } from '../engines/open.ts';
 import { Progress } from './progress.ts';
 import { fail, readConfig } from './read-config.ts';
@@ -7,6 +9,7 @@ export async function move({ to }: { readonly to: string }): Promise<void> {
   const { dataDir, databaseUrl } = readConfig().config;
   const progress = new Progress();
   try {
+    if (/^postgres(ql)?:/.test(to)) assertAddress(to);
     const { copied, moved } = await moveData({
       ...{ dataDir, databaseUrl, to },
       onStep: (step, done, all) => progress.show(step, done, all),
@@ -27,5 +30,14 @@ export async function move({ to }: { readonly to: string }): Promise<void> {
   } catch (error) {
     progress.end();
     fail(error);
+  }
+}
+
+/** @throws SettingFault */
+function assertAddress(to: string): void {
+  try {
+    postgresUrl(to);
+  } catch (error) {
+    throw new SettingFault('--to', `the value given ${(error as Error).message}.`);
   }
 }

@@ -1,4 +1,5 @@
 // Reads the settings for a command-line verb. Prints all faults at once on standard error and exits with code 2.
+import { SettingFault } from '../base/setting-fault.ts';
 import { type Config, ConfigError, parseConfig, unknownSettings } from '../config/config.ts';
 import { type Env, readEnv } from '../config/env.ts';
 
@@ -22,10 +23,10 @@ export function readConfig(alsoCheck: (config: Config) => readonly string[] = ()
   }
 }
 
-/** Ends the process with a clear line instead of a stack trace. */
+/** Ends the process with a clear line instead of a stack trace. A setting that turned out to be wrong has the exit code of such ones. */
 export function fail(error: unknown, code = 1): never {
   console.error(`dundun: ${reasonOf(error)}`);
-  process.exit(code);
+  process.exit(error instanceof SettingFault ? 2 : code);
 }
 
 /** The message of an error, followed by that of its cause. */

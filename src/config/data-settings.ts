@@ -1,7 +1,8 @@
 // The settings of the data: where they are, how much disk and memory they may take, and how long they are kept. Part of config.ts.
 import { limits } from './limits.ts';
 import { memoryBytesMin } from './memory-profile.ts';
-import { bytesFrom, integerBetween, nonEmpty, optional, postgresUrl, type Setting } from './setting.ts';
+import { postgresUrl } from './postgres-url.ts';
+import { bytesFrom, integerBetween, nonEmpty, optional, type Setting } from './setting.ts';
 
 export interface DataConfig {
   readonly dataDir: string;

@@ -981,6 +981,8 @@ export const limits = {
   postgresVersionMin: 14,
   /** The same of Citus, where it is used: it takes columns that are numbered by the database. */
   citusVersionMin: 12,
+  /** Tables of another program that a refusal to use its database names. Beyond: they are left out. */
+  foreignTablesNamed: 3,
   /** Shards of a group of tables. Beyond: the command is refused. */
   citusShardsMax: 1_024,
   /** Spans that wait to be sent, and spans of one message to the collector. Beyond: dropped. */

@@ -172,12 +172,6 @@ export function share(value: string): number {
   return number;
 }
 
-export function postgresUrl(value: string): string {
-  if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value))
-    throw new Error('must be an address such as postgres://user:password@host:5432/database');
-  return value;
-}
-
 export function tileUrl(value: string): string {
   const isAddress = /^https?:/.test(value) && URL.canParse(value.replace(/^(https?:\/\/)\{s\}/, '$1s'));
   const isTemplate = ['{z}', '{x}', '{y}'].every((part) => value.includes(part));

@@ -9,7 +9,7 @@ import { FolderTarget } from './embedded/move/folder-target.ts';
 import { isInUse, openBeside, openSealed, type SealedEnd } from './embedded/move/open-source.ts';
 import { openEmbeddedEngine } from './embedded/open.ts';
 import { type HeldTables, holdTables } from './postgres/database/held-tables.ts';
-import { migrate } from './postgres/database/migrate.ts';
+import { examine, migrate } from './postgres/database/migrate.ts';
 import { PostgresDatabase } from './postgres/database/postgres-database.ts';
 import { tablesByCitus } from './postgres/distribution-checks.ts';
 import { DatabaseTarget } from './postgres/move/database-target.ts';
@@ -71,6 +71,7 @@ interface Ends {
 async function moveToDatabase({ folder, url, onStep }: Ends): Promise<MoveOutcome> {
   const database = new PostgresDatabase(url);
   try {
+    await examine(url, '--to');
     await assertNotDistributed(database);
     const target = new DatabaseTarget(database);
     // Cut off behind the note in the folder: all is there.
@@ -91,7 +92,7 @@ async function moveToDatabase({ folder, url, onStep }: Ends): Promise<MoveOutcom
 async function copyOfFolder({ folder, url, onStep }: Ends, target: DatabaseTarget): Promise<number> {
   const { source, close } = openBeside(folder);
   try {
-    await migrate(url);
+    await migrate(url, '--to');
     await target.begin(folder);
     return await copyChunks(source, target, onStep);
   } finally {

@@ -9,7 +9,7 @@ import { declareDead } from './coordination/death.ts';
 import { locks } from './database/advisory-locks.ts';
 import { isConflict, readRefusalOf } from './database/database-error.ts';
 import { type DistributedTable, distributedTables, distributionMigration } from './database/distributed-tables.ts';
-import { migrate } from './database/migrate.ts';
+import { examine, migrate } from './database/migrate.ts';
 import { type OwnConnection, PostgresDatabase } from './database/postgres-database.ts';
 import { hindrances, ofReleases, tablesByCitus } from './distribution-checks.ts';
 import { assertNoMove } from './move/move-notes.ts';
@@ -28,13 +28,15 @@ export interface DistributionPlan {
   readonly hindrances: readonly string[];
 }
 
-/** What is to be done, and what stands in the way; changes nothing. @throws Refusal `storage` */
+/** What is to be done, and what stands in the way; changes nothing. @throws Refusal `conflict`, `storage` */
 export async function planDistribution({
   url,
   shards,
 }: Pick<DistributeOptions, 'url' | 'shards'>): Promise<DistributionPlan> {
+  await examine(url);
   const database = new PostgresDatabase(url);
   try {
+    await assertNoMove(database);
     const left = leftOf(await tablesByCitus(database));
     return { statements: statementsFor(left, shards), hindrances: await hindrances(database) };
   } catch (error) {

@@ -93,6 +93,19 @@ suite('distributing a database', { skip: withoutPostgres, timeout: 300_000 }, ()
     await ask("DELETE FROM node WHERE id = 'former'");
   });
 
+  test('of a database that a newer release wrote nothing is planned', async () => {
+    await ask("INSERT INTO kysely_migration VALUES ('9999-later', '2030-01-01')");
+    for (const verb of [distribute, [...distribute, '--dry-run']]) {
+      const { code, stdout, stderr } = await runVerb(verb, { settings });
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(
+        stderr,
+        /^dundun: The database was written by a newer Dundun \(9999-later\)\. Use that release .*\n$/,
+      );
+    }
+    await ask("DELETE FROM kysely_migration WHERE name = '9999-later'");
+  });
+
   test('a number of shards that is none is refused', async () => {
     for (const shards of ['0', '-1', '1.5', 'many', '100000']) {
       const { code, stderr } = await runVerb([...distribute, `--shards=${shards}`], { settings });

@@ -4,7 +4,16 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { NodesReport } from '../../../src/domain/ports/nodes.ts';
 import { createDatabase, sharedServer, withoutPostgres } from '../../support/postgres.ts';
-import { call, type Dundun, login, makeFolder, runVerb, startDundun, withLimits } from '../../support/process.ts';
+import {
+  call,
+  type Dundun,
+  login,
+  makeFolder,
+  runVerb,
+  startDundun,
+  startRefused,
+  withLimits,
+} from '../../support/process.ts';
 
 suite('the command line on PostgreSQL', { skip: withoutPostgres }, () => {
   let settings: { readonly DUNDUN_DATABASE_URL: string };
@@ -77,4 +86,38 @@ suite('the command line on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.match(stderr, /DUNDUN_DATABASE_URL/);
     assert.doesNotMatch(stderr, /a:b/);
   });
+});
+
+suite('a database that has tables of another program', { skip: withoutPostgres }, () => {
+  for (const [name, sql, told] of [
+    [
+      'of names that ours have, too',
+      'CREATE TABLE "user" (id integer); CREATE TABLE device (id integer)',
+      'device, user',
+    ],
+    [
+      'of other names, and its own notes of migrations',
+      'CREATE TABLE a (n integer); CREATE TABLE b (n integer); CREATE TABLE c (n integer); CREATE VIEW d AS SELECT * FROM a; CREATE TABLE kysely_migration (name text)',
+      'a, b, c …',
+    ],
+  ] as const) {
+    test(`is refused with their names, and nothing is changed: ${name}`, async () => {
+      const server = await sharedServer();
+      const url = await server.createEmptyDatabase();
+      await server.query(url, sql);
+      const relations = () =>
+        server.query(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`);
+      const before = await relations();
+      const settings = { DUNDUN_DATABASE_URL: url };
+      const start = await startRefused({ settings });
+      for (const { code, stdout, stderr } of [start, await runVerb(['user', 'list'], { settings })]) {
+        assert.deepEqual([code, stdout], [1, '']);
+        assert.ok(
+          stderr.startsWith(`dundun: The database has tables of another program (${told}), and none of Dundun. `),
+        );
+        assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+      }
+      assert.deepEqual(await relations(), before);
+    });
+  }
 });

@@ -16,12 +16,23 @@ const types = {
 /** @param name says in `pg_stat_activity` which part of the service it is. */
 export function connectionSettings(url: string, name: string): pg.ClientConfig {
   return {
-    connectionString: url,
+    connectionString: withModesOfLibpq(url),
     application_name: `dundun ${name}`,
     connectionTimeoutMillis: limits.postgresConnectMs,
     keepAlive: true,
     types,
   };
+}
+
+/**
+ * `sslmode` means what it means to libpq: `require` encrypts, `verify-ca` checks the certificate, `verify-full` also its name. pg alone would take
+ * all of them for `verify-full`, and print a warning.
+ */
+function withModesOfLibpq(url: string): string {
+  const parsed = new URL(url);
+  if (!['prefer', 'require', 'verify-ca'].includes(parsed.searchParams.get('sslmode') ?? '')) return url;
+  parsed.searchParams.set('uselibpqcompat', 'true');
+  return parsed.href;
 }
 
 /**

@@ -10,8 +10,9 @@ import { limits } from '../../../config/limits.ts';
 import { locks } from './advisory-locks.ts';
 import { connectionSettings } from './connection-settings.ts';
 import { type MarkedMigration, type MigrationKind, migrations } from './migrations/migrations.ts';
-import { type Ask, assertReadable, executedMigrations } from './readable.ts';
-import { assertSessions, sessionOf } from './session-mode.ts';
+import { databaseSetting } from './opening-fault.ts';
+import { type Ask, executedMigrations } from './readable.ts';
+import { assertUsable } from './usable.ts';
 
 /** What this release has to do with tables that others may use. */
 interface Run {
@@ -29,15 +30,14 @@ const serversLock = {
 };
 
 /**
- * Runs the migrations that the database lacks and this release needs: all where some need the database alone, else those that only add.
- * @throws Refusal `conflict` where a newer release wrote it, servers are in the way, or the server, or a pool before it, is no good for it;
- * the error of a migration, which leaves no trace.
+ * Looks whether the database can be used, and runs the migrations that it lacks and this release needs: all where some need the database alone,
+ * else those that only add. @param setting where the address is written, for messages.
+ * @throws SettingFault, Refusal `storage`, `conflict` as `assertUsable`; Refusal `conflict` where servers are in the way; the error of a migration,
+ * which leaves no trace.
  */
-export async function migrate(url: string): Promise<void> {
+export async function migrate(url: string, setting = databaseSetting): Promise<void> {
   await withPool(url, async (pool, ask) => {
-    await assertServer(pool);
-    await assertSessions(() => sessionOf(pool), url);
-    await assertReadable(ask);
+    await assertUsable(pool, ask, { url, setting });
     const untilMs = performance.now() + limits.databaseBusyMs;
     for (;;) {
       const missing = await missingMigrations(ask);
@@ -50,6 +50,11 @@ export async function migrate(url: string): Promise<void> {
       await delay(limits.postgresRetryMsMin);
     }
   });
+}
+
+/** Looks whether the database can be used, and changes nothing. @param setting as in `migrate`. @throws as `assertUsable` */
+export async function examine(url: string, setting = databaseSetting): Promise<void> {
+  await withPool(url, (pool, ask) => assertUsable(pool, ask, { url, setting }));
 }
 
 /**
@@ -158,18 +163,4 @@ async function withPool<T>(url: string, work: (pool: pg.Pool, ask: Ask) => Promi
 
 function askOf(pool: pg.Pool): Ask {
   return async <Row>(text: string) => (await pool.query(text)).rows as Row[];
-}
-
-async function assertServer(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query<{ version: string; encoding: string }>(
-    `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding`,
-  );
-  const { version = '0', encoding = '' } = rows[0] ?? {};
-  if (Number(version) < limits.postgresVersionMin * 10_000) {
-    throw new Refusal(
-      'conflict',
-      `The server is PostgreSQL ${Math.floor(Number(version) / 10_000)}; at least ${limits.postgresVersionMin} is needed.`,
-    );
-  }
-  if (encoding !== 'UTF8') throw new Refusal('conflict', `The database has the encoding ${encoding}; UTF8 is needed.`);
 }
