@@ -135,7 +135,9 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     const certificates = Certificates.open(config, { clock, log });
     closers.push(async () => certificates?.close());
     const mqtt = await makeMqtt({ config, clock, log, engine, domain, proxies, securityHeaders, certificates });
-    closers.push(tellOfThisNode({ nodes: engine.nodes, domain, mqtt: mqtt.counts, clock }));
+    closers.push(
+      tellOfThisNode({ nodes: engine.nodes, domain, mqtt: mqtt.counts, clock, httpPort: () => ports?.http }),
+    );
     const { writer, storageQuota, retention, rules, byteBudget, futureDated } = domain;
     const eventLoop = new EventLoopMonitor(log);
     closers.push(async () => eventLoop.close());

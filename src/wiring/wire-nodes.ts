@@ -14,8 +14,10 @@ export function tellOfThisNode(parts: {
   readonly domain: Pick<Domain, 'connections' | 'writer'>;
   readonly mqtt: Pick<MqttCounts, 'connections'>;
   readonly clock: Clock;
+  /** The port of HTTP, once it is open: servers of one machine differ in it. */
+  readonly httpPort: () => number | undefined;
 }): () => Promise<void> {
-  const { nodes, domain, mqtt, clock } = parts;
+  const { nodes, domain, mqtt, clock, httpPort } = parts;
   const { connections, writer } = domain;
   const rate = new RecentRate({
     clock,
@@ -24,9 +26,13 @@ export function tellOfThisNode(parts: {
     lookMs: limits.nodeRateLookMs,
   });
   rate.start();
-  const host = hostname().slice(0, limits.nameCharsMax);
+  const machine = hostname().slice(0, limits.nameCharsMax - ':65535'.length);
+  const host = () => {
+    const port = httpPort();
+    return port === undefined ? machine : `${machine}:${port}`;
+  };
   nodes.tell(() => ({
-    host,
+    host: host(),
     release: packageJson.version,
     // All that are held are of one or the other.
     connections: { http: Math.max(0, connections.held - mqtt.connections), mqtt: mqtt.connections },

@@ -3,7 +3,7 @@
 
 /** What a server tells of itself. */
 export interface NodeFigures {
-  /** The name of its machine or container. */
+  /** The name of its machine or container, with the port of HTTP once that is open. */
   readonly host: string;
   readonly release: string;
   /** Connections that are open. */

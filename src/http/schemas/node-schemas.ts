@@ -24,8 +24,9 @@ const NodeSchema = Type.Object(
     host: Type.Optional(
       Type.String({
         maxLength: limits.nameCharsMax,
-        description: 'The name of its machine or container; absent until the server has told it.',
-        examples: ['field-1'],
+        description:
+          'The name of its machine or container, and the port on which it listens for HTTP; absent until the server has told it.',
+        examples: ['field-1:8080'],
       }),
     ),
     release: Type.Optional(

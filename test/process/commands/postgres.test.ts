@@ -63,7 +63,8 @@ suite('the command line on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.equal((await listed()).nodes.find(({ id }) => id === 'gone')?.isAlive, false);
     const { stdout } = await runVerb(['nodes'], { settings });
     assert.match(stdout, /alive, since .*\n {2}holds: .*outbox/);
-    assert.match(stdout, /on .+, release \d.*: \d+ connections of HTTP, 0 of MQTT, [\d.]+ datapoints a second/);
+    const told = `on \\S+:${dundun.ports.http}, release \\d.*: \\d+ connections of HTTP, 0 of MQTT, [\\d.]+ datapoints a second`;
+    assert.match(stdout, new RegExp(told));
     assert.match(stdout, /gone {2}silent for \d\d+ s/);
     await (await sharedServer()).query(settings.DUNDUN_DATABASE_URL, "DELETE FROM node WHERE id = 'gone'");
     const inFolder = await runVerb(['nodes'], { settings: { DUNDUN_DATA_DIR: makeFolder() } });
