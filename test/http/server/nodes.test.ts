@@ -81,7 +81,12 @@ suite('the servers of the service', () => {
     assert.deepEqual([shared, nodes.length], [isOnPostgres, 1]);
     const { id, started, last_seen, leases, connections, ...rest } = node;
     assert.deepEqual(rest, {
-      ...{ answering: true, host: `${hostname()}:${new URL(server.url).port}`, release: packageJson.version, alive: true },
+      ...{
+        answering: true,
+        host: `${hostname()}:${new URL(server.url).port}`,
+        release: packageJson.version,
+        alive: true,
+      },
       ...{ behind: { datapoints: 0, changes: 0 }, datapoints_per_second: 0 },
     });
     assert.ok(started <= last_seen);
