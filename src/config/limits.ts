@@ -614,6 +614,13 @@ export const limits = {
   reachingSharesMax: 1_000,
   /** Devices reloaded in one turn of the event loop after such a share has changed, about 200 µs each. */
   devicesReloadedInTurn: 20,
+  /**
+   * Records in memory that are read anew in one step where another server has died, and their bytes unless a single one has more; and
+   * milliseconds behind each step. Beyond: in the next step.
+   */
+  refreshStepMax: 100,
+  refreshStepBytesMax: 2 * MIB,
+  refreshPauseMs: 5,
   /** Attempts at a change of a project that others change meanwhile. Beyond: 503 with Retry-After. */
   outdatedAttemptsMax: 5,
   /** Projects read in one step of a long list; each may name many ids. */

@@ -5,7 +5,7 @@ import type { Coordination } from '../domain/ports/coordination.ts';
 import type { Domain } from './wire-domain.ts';
 
 export function followAnnouncements(coordination: Coordination, domain: Domain): void {
-  const { users, directory, revocations, clientIds, rules, alarming, writer, services } = domain;
+  const { users, directory, revocations, clientIds, rules, alarming, charges, writer, services } = domain;
   const { actuators, corrections, keys, refreshSessions, gateways, guestAccess, quotas } = services;
   // A permission check and the append that follows it happen in one turn of the event loop. So whatever was permitted
   // is in the writer's queue by now, and this append resolves behind it.
@@ -15,8 +15,8 @@ export function followAnnouncements(coordination: Coordination, domain: Domain):
       users.forget(user);
       await committed();
     },
-    'user-leaving': async ({ user, isLeaving }) => {
-      users.followLeaving(user, isLeaving);
+    'user-leaving': async ({ user, isLeaving }, server) => {
+      users.followLeaving(user, { server, isLeaving });
       await committed();
     },
     'keys-changed': async () => {
@@ -38,7 +38,7 @@ export function followAnnouncements(coordination: Coordination, domain: Domain):
     'device-ids-changed': ({ devices }) => rules.watcher.reloadWatching(devices),
     'datapoints-changed': async ({ sensor }) => corrections.follow(sensor),
     'actuator-set': (setting) => actuators.followSetting(setting),
-    'device-leaving': ({ isLeaving, ...what }) => directory.followLeaving(what, isLeaving),
+    'device-leaving': ({ isLeaving, ...what }, server) => directory.followLeaving(what, { server, isLeaving }),
     'gateway-changed': async ({ gateway }) => {
       if (gateway === undefined) gateways.forgetAll();
       else await gateways.reload(gateway);
@@ -53,14 +53,17 @@ export function followAnnouncements(coordination: Coordination, domain: Domain):
     'messages-waiting': async ({ channels }) => rules.outbox.wakeHere(new Set(channels)),
     'client-id-taken': ({ clientId, user }) => clientIds.letGo(clientId, user),
     'client-id-reserved': async ({ clientId, user }) => clientIds.requireUnused(user, clientId),
-    'anything-changed': async () => {
-      users.forgetAll();
+    // What is looked up when it is missing is dropped. What is not, such as devices while messages are delivered, stays until it is read.
+    'anything-changed': async ({ servers }) => {
+      users.forgetAll(servers);
       keys.forget();
       refreshSessions.forget();
-      directory.forgetAll();
-      gateways.forgetAll();
       await guestAccess.start();
+      await directory.refreshAll(servers);
+      await gateways.refreshAll();
+      await charges.refreshAll();
       await rules.watcher.follow();
+      alarming.changes.follow();
       await committed();
     },
   });

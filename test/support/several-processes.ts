@@ -199,6 +199,6 @@ async function pushesOf(commitLog: CommitLog, firstSeq: number, count: number): 
 
 /** Plain values alone come through, as over a network. */
 function handle(handlers: AnnouncementHandlers, announcement: Announcement): Promise<void> {
-  const apply = handlers[announcement.kind] as (announcement: Announcement) => Promise<void>;
-  return apply(structuredClone(announcement));
+  const apply = handlers[announcement.kind] as (announcement: Announcement, server: string) => Promise<void>;
+  return apply(structuredClone(announcement), 'another');
 }

@@ -1,23 +1,31 @@
 // A bounded cache of records that are loaded when they are asked for (I4). A record that changes in the store while
 // it is being loaded is loaded again, so that no outdated record is cached.
+import { setTimeout as delay } from 'node:timers/promises';
+import { limits } from '../../config/limits.ts';
 import { LruCache } from './lru-cache.ts';
 import type { MemoryPool } from './memory-pool.ts';
 
 export class LoadingCache<K extends {}, V extends {}> {
   readonly #load: (key: K) => Promise<V | undefined>;
+  readonly #loadMany: (records: readonly V[], keys: readonly K[]) => Promise<ReadonlyMap<K, V>>;
+  readonly #weigh: (value: V, key: K) => number;
   readonly #values: LruCache<K, V>;
   readonly #loading = new Map<K, Promise<V | undefined>>();
   readonly #refreshing = new Map<K, Promise<V | undefined>>();
   #changes = 0;
 
+  /** @param options `loadMany`: reads records of the cache anew, with one query where `load` takes one each; for `refreshAll`. */
   constructor(options: {
     readonly load: (key: K) => Promise<V | undefined>;
+    readonly loadMany?: (records: readonly V[], keys: readonly K[]) => Promise<ReadonlyMap<K, V>>;
     readonly weightMax: number;
     readonly entriesMax?: number;
     readonly weigh?: (value: V, key: K) => number;
     readonly pool?: MemoryPool;
   }) {
     this.#load = options.load;
+    this.#loadMany = options.loadMany ?? ((_, keys) => this.#loadEach(keys));
+    this.#weigh = options.weigh ?? (() => 1);
     this.#values = new LruCache(options);
   }
 
@@ -63,6 +71,50 @@ export class LoadingCache<K extends {}, V extends {}> {
       // The change is stored; the next reader loads the record, and gets the error if that fails.
       this.forget(key);
     }
+  }
+
+  /**
+   * Reads all records anew, because any may have changed, in steps with a pause behind each. Each old record stays until the new one is
+   * read, as with `refresh`. @throws what reading throws: those that are not read yet stay as they are; call it again.
+   */
+  async refreshAll(): Promise<void> {
+    // What is being loaded now is read again.
+    this.#changes += 1;
+    const keys = [...this.#values.entries()].map(([key]) => key);
+    for (let next = 0; next < keys.length; ) {
+      const step = new Map<K, V>();
+      for (let bytes = 0; next < keys.length && step.size < limits.refreshStepMax; next += 1) {
+        const key = keys[next] as K;
+        const value = this.#values.get(key);
+        if (value === undefined) continue;
+        bytes += this.#weigh(value, key);
+        if (step.size > 0 && bytes > limits.refreshStepBytesMax) break;
+        step.set(key, value);
+      }
+      await this.#refreshStep(step);
+      await delay(limits.refreshPauseMs, undefined, { ref: false });
+    }
+  }
+
+  async #refreshStep(step: ReadonlyMap<K, V>): Promise<void> {
+    if (step.size === 0) return;
+    const read = await this.#loadMany([...step.values()], [...step.keys()]);
+    for (const [key, before] of step) {
+      // Changed meanwhile: that may be later than what was read here.
+      if (this.#values.get(key) !== before) continue;
+      const value = read.get(key);
+      if (value !== undefined) this.#values.set(key, value);
+      else await this.#read(key);
+    }
+  }
+
+  async #loadEach(keys: readonly K[]): Promise<ReadonlyMap<K, V>> {
+    const read = new Map<K, V>();
+    for (const key of keys) {
+      const value = await this.#load(key);
+      if (value !== undefined) read.set(key, value);
+    }
+    return read;
   }
 
   /** Drops the record, because the store has changed. */

@@ -8,6 +8,7 @@ import { Refusal } from '../../base/refusal.ts';
 import type { Clock } from '../../base/time/clock.ts';
 import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
 import { limits } from '../../config/limits.ts';
+import { LeavingElsewhere } from '../leaving-elsewhere.ts';
 import type { Announcer } from '../ports/coordination.ts';
 import { remembered } from '../remembered.ts';
 import type { Device, DeviceId } from './device.ts';
@@ -43,8 +44,8 @@ export class DeviceDirectory {
    * queue of statements.
    */
   readonly #leaving = new Set<string>();
-  /** Devices and sensors that other processes are removing. Bounded by their queues. */
-  readonly #leavingElsewhere = new Set<string>();
+  /** Devices and sensors that other processes are removing. */
+  readonly #leavingElsewhere = new LeavingElsewhere<string>();
   readonly #coordination: Announcer;
   readonly #pushesSettled: () => Promise<void>;
   readonly #onFormerEnded: (device: DeviceId) => Promise<void>;
@@ -68,11 +69,15 @@ export class DeviceDirectory {
     this.#pushesSettled = options.pushesSettled;
     this.#onFormerEnded = options.onFormerEnded;
     this.#coordination = options.coordination;
+    const answering = (device: Device | undefined) => {
+      if (device?.sensors instanceof SensorsWithFormer) device.sensors.answerBy(options.ages);
+      return device;
+    };
     this.#devices = new LoadingCache({
-      load: async (id) => {
-        const device = await options.store.find(id);
-        if (device?.sensors instanceof SensorsWithFormer) device.sensors.answerBy(options.ages);
-        return device;
+      load: async (id) => answering(await options.store.find(id)),
+      loadMany: async (devices) => {
+        const read = await options.store.listByKeys(devices.map(({ key }) => key));
+        return new Map(read.map((device) => [device.id, answering(device) ?? device]));
       },
       weightMax: options.bytesMax,
       pool: remembered,
@@ -265,7 +270,7 @@ export class DeviceDirectory {
     if (this.#isLeaving(id)) throw new Refusal('not-found', `There is no device ${id}.`);
     this.#assertNotRenaming(id);
     const sensors = `${id}/`;
-    for (const names of [this.#leaving, this.#leavingElsewhere])
+    for (const names of [this.#leaving, this.#leavingElsewhere.names()])
       for (const name of names) if (name.startsWith(sensors)) throw isChanging(id);
   }
 
@@ -320,9 +325,21 @@ export class DeviceDirectory {
 
   /** Drops all devices, because any may have changed. */
   forgetAll(): void {
-    this.#leavingElsewhere.clear();
     this.#formerIds.forgetAll();
     this.#devices.forgetAll();
+  }
+
+  /**
+   * Reads all devices in memory anew, because another process may have changed any; until then the old records are used.
+   * @param present the servers that are there: removals by others have ended.
+   */
+  async refreshAll(present: readonly string[] | undefined): Promise<void> {
+    const left = present === undefined ? [] : this.#leavingElsewhere.leftBy(present);
+    // What was removed is gone before it would be taken for there.
+    for (const name of left) await this.reload(name.split('/', 1)[0] as DeviceId);
+    if (present !== undefined) this.#leavingElsewhere.keepOnly(present);
+    await this.#formerIds.refreshAll();
+    await this.#devices.refreshAll();
   }
 
   /**
@@ -351,14 +368,10 @@ export class DeviceDirectory {
    * Follows a removal by another process. At its beginning, resolves when everything accepted here so far is
    * committed or refused.
    */
-  async followLeaving(what: DevicePart, isLeaving: boolean): Promise<void> {
-    if (isLeaving) {
-      this.#leavingElsewhere.add(nameOf(what));
-      await this.#pushesSettled();
-    } else {
-      this.#leavingElsewhere.delete(nameOf(what));
-      await this.#reloadRest(what);
-    }
+  async followLeaving(what: DevicePart, by: { readonly server: string; readonly isLeaving: boolean }): Promise<void> {
+    this.#leavingElsewhere.follow(nameOf(what), by);
+    if (by.isLeaving) await this.#pushesSettled();
+    else await this.#reloadRest(what);
   }
 
   /** After a removal: drops the device that is gone, or reloads the one that has lost a sensor. */

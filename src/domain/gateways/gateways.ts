@@ -80,6 +80,7 @@ export class Gateways {
     this.#defaultVisibility = parts.defaultVisibility;
     this.#known = new LoadingCache({
       load: (id) => this.#store.find(id),
+      loadMany: async (_, ids) => new Map((await this.#store.listByIds(ids)).map((gateway) => [gateway.id, gateway])),
       weightMax: limits.gatewaysCachedBytesMax,
       pool: remembered,
       weigh: (gateway) => entryBytes + heapBytes(gateway),
@@ -105,6 +106,11 @@ export class Gateways {
   /** Reloads a gateway that another process has changed. */
   reload(id: GatewayId): Promise<void> {
     return this.#known.refresh(id);
+  }
+
+  /** Reads all gateways in memory anew, because any may have changed; until then the old records are used. */
+  refreshAll(): Promise<void> {
+    return this.#known.refreshAll();
   }
 
   /** Drops the cache, because any gateway may have changed. */

@@ -65,13 +65,19 @@ export type Announcement =
   | { readonly kind: 'client-id-taken'; readonly clientId: string; readonly user: UserKey }
   /** This user declares a gateway of this id. Refused (`exists`) where it is the client id of somebody else. */
   | { readonly kind: 'client-id-reserved'; readonly clientId: string; readonly user: UserKey }
-  /** Announcements may have been missed, because a process ended between a change and its announcement. */
-  | { readonly kind: 'anything-changed' };
+  /**
+   * Changes may have been missed, because a process died, maybe between a change and its announcement. Each of the others notices that by
+   * itself. `servers`: those that are there; whatever others had begun has ended.
+   */
+  | { readonly kind: 'anything-changed'; readonly servers?: readonly string[] };
 
 /**
  * What a process does on each kind of announcement; resolves when the change is applied. Handlers for client ids may
- * throw a Refusal, which the announcing process gets.
+ * throw a Refusal, which the announcing process gets. `server`: who announces it.
  */
 export type AnnouncementHandlers = {
-  readonly [K in Announcement['kind']]: (announcement: Extract<Announcement, { readonly kind: K }>) => Promise<void>;
+  readonly [K in Announcement['kind']]: (
+    announcement: Extract<Announcement, { readonly kind: K }>,
+    server: string,
+  ) => Promise<void>;
 };

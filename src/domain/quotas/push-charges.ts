@@ -120,6 +120,12 @@ export class PushCharges {
     if (account !== undefined) await this.#load(user, account);
   }
 
+  /** Reloads the limits of all users that are counted, one after the other, because any may have changed. */
+  async refreshAll(): Promise<void> {
+    const users = [...this.#accounts.entries()].map(([user]) => user);
+    for (const user of users) await this.refresh(user);
+  }
+
   /** Stores all amounts that are counted so far. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);

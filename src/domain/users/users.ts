@@ -9,6 +9,7 @@ import type { Clock } from '../../base/time/clock.ts';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { Callers } from '../callers/callers.ts';
+import { LeavingElsewhere } from '../leaving-elsewhere.ts';
 import type { UserNames } from '../ports/announcement.ts';
 import type { Announcer } from '../ports/coordination.ts';
 import { remembered } from '../remembered.ts';
@@ -63,8 +64,8 @@ export class Users {
   });
   /** Users whose removal by this process is in progress: they are no longer found. */
   readonly #leaving = new Set<UserKey>();
-  /** Users whom other processes are removing. Bounded by their removals in progress. */
-  readonly #leavingElsewhere = new Set<UserKey>();
+  /** Users whom other processes are removing. */
+  readonly #leavingElsewhere = new LeavingElsewhere<UserKey>();
 
   constructor(parts: {
     readonly store: UserStore;
@@ -286,16 +287,18 @@ export class Users {
   }
 
   /** Follows the removal of a user by another process. */
-  followLeaving(user: UserNames, isLeaving: boolean): void {
-    if (isLeaving) this.#leavingElsewhere.add(user.key);
-    else this.#leavingElsewhere.delete(user.key);
+  followLeaving(user: UserNames, by: { readonly server: string; readonly isLeaving: boolean }): void {
+    this.#leavingElsewhere.follow(user.key, by);
     this.forget(user);
   }
 
-  /** Drops all users, because any may have changed. */
-  forgetAll(): void {
+  /**
+   * Drops all users, because any may have changed: each is read again when it is asked for, as it is after a second.
+   * @param present the servers that are there: removals by others have ended.
+   */
+  forgetAll(present: readonly string[] | undefined): void {
     this.#changes += 1;
-    this.#leavingElsewhere.clear();
+    if (present !== undefined) this.#leavingElsewhere.keepOnly(present);
     this.#cache.clear();
   }
 

@@ -64,6 +64,7 @@ export async function openGround(url: string, { clock, log, ids = randomIds }: O
       onLogHint: () => ground.onLogHint(),
       onQuestionHint: (channel, payload) => questions.hear(channel, payload),
     });
+    membership.onDeath = () => announcements.missed();
     const standing = new PostgresStanding(membership);
     const upgrade = new Upgrade({ url, database, written: membership.formats, log });
     upgrade.start();

@@ -39,7 +39,7 @@ async function keyOf(username: string): Promise<number> {
 }
 
 const takenBy = async (username: string, clientId: string) =>
-  handlers['client-id-taken']({ kind: 'client-id-taken', clientId, user: await keyOf(username) });
+  handlers['client-id-taken']({ kind: 'client-id-taken', clientId, user: await keyOf(username) }, 'another');
 
 test('who connects announces the client id once it may have it', async () => {
   announced.length = 0;

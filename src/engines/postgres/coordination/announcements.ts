@@ -1,6 +1,7 @@
 // Announcements between the processes of a database: rows that each process reads in their order and applies, one after the other, and
 // then says so in its row of `node`. NOTIFY is a hint that there are some; a look every second finds those of which the hint was
-// lost. Who announces waits until every living process has said so.
+// lost. Who announces waits until every living process has said so. One that died may have changed what it did not announce: then
+// each process reads anew what it has in memory, beside the announcements of the others (missed-changes.ts).
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../../base/log.ts';
 import { isTransient, Refusal } from '../../../base/refusal.ts';
@@ -11,10 +12,12 @@ import type { OwnConnection, PostgresDatabase } from '../database/postgres-datab
 import type { RegistryWriter } from '../registry/registry-writer.ts';
 import { announcementOf } from './announcement-text.ts';
 import { Announcing, channel } from './announcing.ts';
+import { MissedChanges } from './missed-changes.ts';
 import { answerChannel, questionChannel } from './questions.ts';
 
 interface AnnouncementRow {
   readonly seq: number;
+  readonly node: string;
   readonly body: string;
   readonly format: number;
 }
@@ -47,12 +50,13 @@ const rereading: ReadonlySet<string> = new Set([
   'refresh-sessions-changed',
 ]);
 
-type AnyHandler = (announcement: Announcement) => Promise<void>;
+type AnyHandler = (announcement: Announcement, server: string) => Promise<void>;
 
 export class Announcements {
   readonly #parts: AnnouncementsParts;
   readonly #closing = new AbortController();
   readonly #announcing: Announcing;
+  readonly #missed: MissedChanges;
   #handlers: AnnouncementHandlers | undefined;
   #connection: OwnConnection | undefined;
   #running: Promise<void> | undefined;
@@ -62,6 +66,11 @@ export class Announcements {
   constructor(parts: AnnouncementsParts) {
     this.#parts = parts;
     this.#announcing = new Announcing(parts, this.#closing.signal);
+    this.#missed = new MissedChanges({
+      ...{ database: parts.database, log: parts.log, signal: this.#closing.signal },
+      readAnew: async (servers) =>
+        this.#handlers?.['anything-changed']({ kind: 'anything-changed', servers }, parts.node),
+    });
   }
 
   /**
@@ -70,6 +79,13 @@ export class Announcements {
    */
   async announce(announcement: Announcement): Promise<void> {
     if (this.#parts.isAlone?.() !== true) await this.#announcing.announce(announcement);
+  }
+
+  /** Another process may have changed what it did not announce: this one reads anew what it has in memory. */
+  missed(): void {
+    this.#missed.note();
+    // What was announced goes before that. Before it listens, it is done then.
+    if (this.#handlers !== undefined) this.#follow();
   }
 
   /** Begins to apply what others announce. */
@@ -137,8 +153,9 @@ export class Announcements {
     const { database, node, log } = this.#parts;
     try {
       for (;;) {
+        const { noted } = this.#missed;
         const rows = await database.query<AnnouncementRow>(nextSql, [node, limits.announcementsAtOnce]);
-        if (rows.length === 0) return;
+        if (rows.length === 0) return this.#missed.catchUp(noted);
         await this.#applyAll(rows);
       }
     } catch (error) {
@@ -178,8 +195,10 @@ export class Announcements {
     const announcement = announcementOf(row.body);
     const handler = this.#handlers?.[announcement.kind] as AnyHandler | undefined;
     if (handler === undefined) throw this.#unreadable(`of the kind ${announcement.kind}`);
+    // It would keep those waiting that announce something else.
+    if (announcement.kind === 'anything-changed') return this.missed();
     try {
-      await handler(announcement);
+      await handler(announcement, row.node);
     } catch (error) {
       if (!(error instanceof Refusal) || isTransient(error)) throw error;
       const { code, message } = error;
@@ -190,7 +209,7 @@ export class Announcements {
 
 /** On it servers hint at new rows of the log. */
 export const logChannel = 'dundun_log';
-const nextSql = `SELECT seq, body, format FROM announcement WHERE node <> $1
+const nextSql = `SELECT seq, node, body, format FROM announcement WHERE node <> $1
   AND seq > (SELECT followed FROM node WHERE id = $1) ORDER BY seq LIMIT $2`;
 const followSql = 'UPDATE node SET followed = $2 WHERE id = $1';
 const refuseSql = 'UPDATE announcement SET refusal = $2 WHERE seq = $1';

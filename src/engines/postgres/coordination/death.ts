@@ -1,5 +1,6 @@
 // Declares servers dead that give no sign of life: takes their fences away, which waits for what they have under way, and then
-// their rows of `node`. From then on they can store nothing, and what they held is free. All times are those of the database.
+// their rows of `node`. From then on they can store nothing, and what they held is free. Deaths are counted, in the same transaction: by
+// that count others know one from a server that was stopped, which has told of all it changed. All times are those of the database.
 import { limits } from '../../../config/limits.ts';
 import { locks } from '../database/advisory-locks.ts';
 import type { PostgresDatabase } from '../database/postgres-database.ts';
@@ -8,6 +9,11 @@ import type { PostgresDatabase } from '../database/postgres-database.ts';
  * Milliseconds of silence for which nobody may be declared dead: so long a server can rely on its last sign of life.
  */
 export const sureMs = () => 2 * limits.nodeRenewMs;
+
+/** Each death begins a new epoch of those that are there. Nobody holds that lease. */
+const countDeath = `INSERT INTO lease (name, epoch) VALUES ('members', 1) ON CONFLICT (name) DO UPDATE SET epoch = lease.epoch + 1`;
+/** How many servers were declared dead so far. */
+export const deathsSql = `(SELECT coalesce(max(epoch), 0) FROM lease WHERE name = 'members')`;
 
 const seconds = (ms: number) => `make_interval(secs => ${ms / 1000})`;
 const silentFor = (ms: number) => `renewed < clock_timestamp() - ${seconds(ms)}`;
@@ -49,6 +55,7 @@ export async function declareDead(
       await connection.query('DELETE FROM log_writer WHERE node = $1', [id]);
       await connection.query('DELETE FROM registry_writer WHERE writer = $1', [id]);
       await connection.query('DELETE FROM node WHERE id = $1', [id]);
+      await connection.query(countDeath);
       return true;
     });
     if (isGone) dead.push(id);

@@ -13,7 +13,7 @@ import { lastMigration } from '../database/migrate.ts';
 import type { OwnConnection, PostgresDatabase } from '../database/postgres-database.ts';
 import { assertReadable } from '../database/readable.ts';
 import { declaredDead } from '../registry/registry-writer.ts';
-import { declareDead, isConnected, sureMs } from './death.ts';
+import { deathsSql, declareDead, isConnected, sureMs } from './death.ts';
 
 /** How far a server has read the log. */
 interface Followed {
@@ -24,6 +24,7 @@ interface Followed {
 interface Joined {
   readonly number: number;
   readonly now: number;
+  readonly deaths: number;
   readonly stored: readonly StoredFormat[];
   readonly distribution: Distribution;
 }
@@ -49,6 +50,8 @@ export class Membership {
   #others = 0;
   /** When another server was there last, by the monotonic clock; one may have been until this one started. */
   #othersMs = performance.now();
+  /** How many servers had died when this one looked last. */
+  #deaths: number;
   /** When the last sign of life began that was given, by the monotonic clock. */
   #renewedMs = Number.NEGATIVE_INFINITY;
   /** Whether the connection has the lock of its number; the session of a lost one may have it for a while. */
@@ -67,6 +70,8 @@ export class Membership {
   followed: () => Followed | undefined = () => undefined;
   /** What this process tells of itself (postgres-nodes.ts). */
   figures: () => NodeFigures | undefined = () => undefined;
+  /** Called when another server was declared dead, after its last change was committed. */
+  onDeath: () => void = () => {};
   /** Called after each sign of life. */
   onRenewed: () => void = () => {};
 
@@ -77,6 +82,7 @@ export class Membership {
     this.#connection = parts.connection;
     this.#renewedOver = parts.connection;
     this.number = parts.number;
+    this.#deaths = parts.deaths;
     this.databaseNowMs = parts.now;
     this.formats = new WrittenFormats(parts.stored);
     this.#watch();
@@ -203,7 +209,7 @@ export class Membership {
       const connection = this.#connection;
       const startMs = performance.now();
       const renewed = await connection
-        .query<{ others: number; distribution: Distribution }>(renewSql, [
+        .query<{ others: number; deaths: number; distribution: Distribution }>(renewSql, [
           ...[this.id, row, position, ...columnsOf(told), this.#database.distribution.value],
         ])
         .catch(() => undefined);
@@ -217,6 +223,7 @@ export class Membership {
         this.#others = renewed.rows[0].others;
         if (this.#others > 0) this.#othersMs = performance.now();
         this.#database.distribution.learn(renewed.rows[0].distribution);
+        this.#noteDeaths(renewed.rows[0].deaths);
         // May wait for commits that are under way: signs of life must not.
         this.#burying ??= this.#bury().finally(() => {
           this.#burying = undefined;
@@ -224,6 +231,13 @@ export class Membership {
       }
     }
     this.#renewLater();
+  }
+
+  /** Before it joined this process had nothing in memory. */
+  #noteDeaths(deaths: number): void {
+    if (deaths === this.#deaths) return;
+    this.#deaths = deaths;
+    this.onDeath();
   }
 
   #noteAnswer(connection: OwnConnection, startMs: number): void {
@@ -285,7 +299,7 @@ const signsAreHints = 'SET synchronous_commit = off';
 
 const joinSql = `INSERT INTO node (id, knows, reads, followed, distribution)
   SELECT $1, $2, $3, CASE WHEN is_called THEN last_value ELSE 0 END, (SELECT distribution FROM log_end) FROM announcement_seq_seq
-  RETURNING number, distribution, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now`;
+  RETURNING number, distribution, ${deathsSql} AS deaths, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS double precision) AS now`;
 const isAlone = 'NOT EXISTS (SELECT 1 FROM node WHERE id <> $1)';
 const forgetWriters = `DELETE FROM registry_writer WHERE ${isAlone}`;
 const forgetAnnouncements = `DELETE FROM announcement WHERE ${isAlone}`;
@@ -296,7 +310,8 @@ const renewSql = `UPDATE node SET renewed = clock_timestamp(), seen = (SELECT ma
     followed_position = $3, host = $4, release = $5, http_connections = $6, mqtt_connections = $7, datapoints_per_second = $8,
     distribution = $9
   WHERE id = $1
-  RETURNING (SELECT count(*) FROM node AS other WHERE other.id <> $1) AS others, (SELECT distribution FROM log_end) AS distribution`;
+  RETURNING (SELECT count(*) FROM node AS other WHERE other.id <> $1) AS others, ${deathsSql} AS deaths,
+    (SELECT distribution FROM log_end) AS distribution`;
 
 function columnsOf(told: NodeFigures | undefined): readonly unknown[] {
   if (told === undefined) return [null, null, null, null, null];
