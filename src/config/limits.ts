@@ -1554,6 +1554,13 @@ export const limits = {
   deliveryTurnMax: 1_000,
   deliveryCreditMax: 100,
   /**
+   * Devices that are read at a time because their messages wait for subscribers. Beyond: the next one waits. And milliseconds between two
+   * tries to read one, from the first to the slowest.
+   */
+  deviceReadsMax: 4,
+  deviceReadRetryMsMin: 100,
+  deviceReadRetryMsMax: 2_000,
+  /**
    * Bytes that a subscriber is written as one piece, which is made of all it was handed in a turn. Beyond: message by
    * message, so that no large one is copied.
    */

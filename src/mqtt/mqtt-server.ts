@@ -168,6 +168,7 @@ export class MqttServer implements ClientOwner {
     for (const client of this.#connections.all()) client.hold();
     const timeIsUp = new Promise<void>((resolve) => setTimeout(resolve, limits.drainMsMax).unref());
     await Promise.race([this.idle(), timeIsUp]);
+    this.#routing.delivery.queue.close();
     // One turn of the event loop lets the acknowledgements reach their sockets.
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.#connections.isClosed = true;

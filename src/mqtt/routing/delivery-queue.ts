@@ -1,10 +1,12 @@
 // The messages that wait to be handed to the router, in the order of delivery-order.ts: in each turn of the event loop only so much
-// goes out, however many subscribers a message has (I4). What is beyond that is shared out among publishers. Used by delivery.ts.
+// goes out, however many subscribers a message has (I4). What is beyond that is shared out among publishers. Messages whose device has to
+// be read first wait beside the others (device-reads.ts). Used by delivery.ts.
 import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
 import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
 import type { SettingId } from '../../domain/devices/setting.ts';
 import { DeliveryOrder, type OrderedMessage } from './delivery-order.ts';
 import { type DeliveryShare, publishBytes } from './delivery-share.ts';
+import { DeviceReads } from './device-reads.ts';
 import type { OutgoingPublish, PublishRouter, Routed } from './publish-router.ts';
 import type { Receipt } from './receipt.ts';
 
@@ -35,10 +37,10 @@ interface Waiting {
 
 export class DeliveryQueue {
   readonly #router: PublishRouter;
-  readonly #directory: DeviceDirectory;
   readonly #share: DeliveryShare;
   readonly #bounds: DeliveryQueueBounds;
   readonly #order: DeliveryOrder<PendingPublish>;
+  readonly #reads: DeviceReads<PendingPublish>;
   /** How many messages are of each setting of an actuator. */
   readonly #settings = new Map<SettingId, number>();
   /** Bytes handed to the router in this turn of the event loop, and what it had handed out before. */
@@ -57,10 +59,16 @@ export class DeliveryQueue {
     readonly bounds: DeliveryQueueBounds;
   }) {
     this.#router = parts.router;
-    this.#directory = parts.directory;
     this.#share = parts.share;
     this.#bounds = parts.bounds;
     this.#order = new DeliveryOrder(parts.bounds.deliveryCreditMax);
+    this.#reads = new DeviceReads({
+      directory: parts.directory,
+      onReady: () => {
+        if (!this.#running) void this.#run();
+      },
+      onDropped: (waiting, error) => this.#drop(waiting, error),
+    });
   }
 
   /** Adds a message; it goes out one microtask later at the earliest, with all others that were added until then. */
@@ -97,9 +105,17 @@ export class DeliveryQueue {
     }
     const before = this.#older.filter(({ count }) => count > 0);
     this.#older = before;
-    while (this.#running && before.some(({ count }) => count > 0)) await nextLoopTurn();
+    while (before.some(({ count }) => count > 0)) {
+      await this.#reads.read();
+      await nextLoopTurn();
+    }
     // The router keeps them for stored sessions a moment later.
     await nextLoopTurn();
+  }
+
+  /** What waits for a device that cannot be read is dropped from now on. */
+  close(): void {
+    this.#reads.close();
   }
 
   /** Resolves when all messages taken have been sent. */
@@ -135,20 +151,31 @@ export class DeliveryQueue {
         this.#router.flush();
         await isRoom;
       }
-      const waiting = this.#order.take();
+      const waiting = this.#reads.take() ?? this.#takeNext();
       if (waiting === undefined) break;
-      const { deviceId, message } = waiting;
-      // The permission check at delivery needs the device in memory.
-      if (deviceId !== undefined && this.#directory.peek(deviceId) === undefined) {
-        this.#router.flush();
-        await this.#directory.find(deviceId);
-      }
+      const { message, twin } = waiting;
       this.#send(waiting);
-      if (waiting.among !== undefined) waiting.among.count -= 1;
-      this.#turnBytes += publishBytes(message) + (waiting.twin === undefined ? 0 : publishBytes(waiting.twin));
+      handedOver(waiting);
+      this.#turnBytes += publishBytes(message) + (twin === undefined ? 0 : publishBytes(twin));
     }
     this.#router.flush();
     this.#running = false;
+    this.#ended();
+  }
+
+  /** The next one whose device is in memory. */
+  #takeNext(): PendingPublish | undefined {
+    for (let next = this.#order.take(); next !== undefined; next = this.#order.take())
+      if (!this.#reads.holds(next)) return next;
+    return undefined;
+  }
+
+  #drop(waiting: PendingPublish, error: unknown): void {
+    const { caller, bytes, message, reject } = waiting;
+    this.#countSetting(message.setting, -1);
+    handedOver(waiting);
+    this.#share.sent(caller, bytes);
+    reject?.(error);
     this.#ended();
   }
 
@@ -200,4 +227,8 @@ export class DeliveryQueue {
   #ended(): void {
     if (this.#isIdle) for (const resume of this.#idleWaiters.splice(0)) resume();
   }
+}
+
+function handedOver({ among }: PendingPublish): void {
+  if (among !== undefined) among.count -= 1;
 }
