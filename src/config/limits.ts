@@ -958,8 +958,13 @@ export const limits = {
   answerLateMs: 250,
   answerPollMs: 100,
   questionPollMs: 500,
-  /** Questions that a server asks at a time, each to all others, and answers at a time. Beyond: they wait for their turn. */
+  /**
+   * Questions on MQTT clients that a server asks at a time, each to all others, beside one on gateways; and questions that it answers at a
+   * time. Beyond: they wait, and callers take turns. How many of one caller may wait, and milliseconds; beyond: `busy`.
+   */
   questionsAtOnce: 2,
+  questionsWaitingMax: 32,
+  questionWaitMsMax: 10_000,
   answersAtOnce: 2,
   /**
    * Characters of an answer from which no further MQTT client is added to it, beyond: they are asked for next; and of the filters of a
@@ -1555,11 +1560,14 @@ export const limits = {
   deliveryCreditMax: 100,
   /**
    * Devices that are read at a time because their messages wait for subscribers. Beyond: the next one waits. And milliseconds between two
-   * tries to read one, from the first to the slowest.
+   * tries to read one, from the first to the slowest, and in all. Beyond: its messages are dropped.
    */
   deviceReadsMax: 4,
   deviceReadRetryMsMin: 100,
   deviceReadRetryMsMax: 2_000,
+  deviceReadMsMax: 600_000,
+  /** Milliseconds for which a stored session that is to pass to another process waits until all that was committed is in its queue. Beyond: it is asked for again. */
+  handedOnMsMax: 10_000,
   /**
    * Bytes that a subscriber is written as one piece, which is made of all it was handed in a turn. Beyond: message by
    * message, so that no large one is copied.

@@ -21,9 +21,8 @@ export function postgresUrl(value: string): string {
 }
 
 /** Whether a sign of the password has ended what is before the host. */
-function isCut({ username, pathname, search, searchParams, hash }: URL): boolean {
-  const isInSearch = search.includes('@') && username === '' && !searchParams.has('user');
-  return hash !== '' || pathname.includes('@') || isInSearch;
+function isCut({ pathname, search, hash }: URL): boolean {
+  return hash !== '' || pathname.includes('@') || search.includes('@');
 }
 
 function isDecodable({ username, password, hostname, pathname }: URL): boolean {

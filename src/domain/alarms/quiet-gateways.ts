@@ -2,7 +2,8 @@
 // usual for them. Called by the sweep alone. A gateway that was never heard raises no alarm.
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../config/limits.ts';
-import type { Gateway, GatewayId, GatewayKey } from '../gateways/gateway.ts';
+import type { Connected } from '../gateways/connected-elsewhere.ts';
+import type { Gateway, GatewayKey } from '../gateways/gateway.ts';
 import type { Gateways } from '../gateways/gateways.ts';
 import type { Presence } from '../gateways/presence.ts';
 import { type AlarmChange, subjectOf } from './alarm.ts';
@@ -82,7 +83,7 @@ export class QuietGateways {
 
   #changeOf(
     { key, id, owner, lastSeenMs }: HeardGateway,
-    { nowMs, sinceMs, connected }: Time & { readonly connected: ReadonlySet<GatewayId> },
+    { nowMs, sinceMs, connected }: Time & { readonly connected: Connected },
   ): AlarmChange | undefined {
     const lastMs = this.#lastMs({ key, lastSeenMs });
     const base = {
@@ -96,15 +97,17 @@ export class QuietGateways {
     const open = this.#open.get(key);
     if (open !== undefined) {
       if (lastMs > open.sinceMs) return { ...base, begins: 0, sinceMs: open.sinceMs, clearedMs: lastMs };
-      return connected.has(id) ? { ...base, begins: 0, sinceMs: open.sinceMs, clearedMs: nowMs } : undefined;
+      return connected.ids.has(id) ? { ...base, begins: 0, sinceMs: open.sinceMs, clearedMs: nowMs } : undefined;
     }
     const silentMs = this.#silentMs(key);
-    if (nowMs - Math.max(lastMs, sinceMs) <= silentMs || connected.has(id)) return undefined;
+    if (nowMs - Math.max(lastMs, sinceMs) <= silentMs || connected.ids.has(id)) return undefined;
+    // It may be connected to a server that does not answer just now.
+    if (!connected.isSure) return undefined;
     return { ...base, begins: 1, sinceMs: lastMs, clearedMs: undefined, threshold: Math.round(silentMs / 1000) };
   }
 
   /** Of those for which it decides, which are connected to any server: asked for together. */
-  async #connectedAmong(step: readonly HeardGateway[], { nowMs, sinceMs }: Time): Promise<ReadonlySet<GatewayId>> {
+  async #connectedAmong(step: readonly HeardGateway[], { nowMs, sinceMs }: Time): Promise<Connected> {
     const quiet: Gateway[] = [];
     for (const { key, id, lastSeenMs } of step) {
       const lastMs = this.#lastMs({ key, lastSeenMs });

@@ -22,6 +22,7 @@ const sharedResources = [
   'reads',
   /** Removals and corrections of datapoints in the queue. */
   'edits',
+  'questions',
   /** Bytes of answers that clients have not read yet. */
   'answerBytes',
   /** Bytes for MQTT subscribers whose sockets are full. */

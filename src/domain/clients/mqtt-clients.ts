@@ -3,7 +3,9 @@
 // are asked for (ports/questions.ts); whoever does not answer is named, never passed over.
 import { Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
-import type { Asks } from '../ports/questions.ts';
+import { FairQueue } from '../callers/fair-queue.ts';
+import { FairShare } from '../callers/fair-share.ts';
+import type { Answers, Asks, QuestionKind, QuestionKinds } from '../ports/questions.ts';
 import type { Actor, UserKey } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { MqttClient, MqttClientId } from './mqtt-client.ts';
@@ -51,6 +53,11 @@ export class MqttClients {
   readonly #users: Users;
   readonly #own: OwnClients;
   readonly #others: Asks;
+  readonly #turns = new FairQueue({
+    share: new FairShare('questions', { aloneMax: limits.questionsWaitingMax, reserve: limits.questionsWaitingMax }),
+    atOnceMax: limits.questionsAtOnce,
+    waitMsMax: limits.questionWaitMsMax,
+  });
 
   constructor(parts: { readonly users: Users; readonly own: OwnClients; readonly others: Asks }) {
     this.#users = parts.users;
@@ -66,7 +73,7 @@ export class MqttClients {
   async list(actor: Actor, query: MqttClientQuery): Promise<MqttClientPage> {
     requireAccount(actor);
     const selection: ClientSelection = { user: whoseOf(actor), text: query.text };
-    const { given, silent } = await this.#others.ask('clients-counted', selection);
+    const { given, silent } = await this.#ask(actor, 'clients-counted', selection);
     const servers: ServerTotals[] = given.map(({ server, place, answer }) => ({ server, place, totals: answer }));
     servers.push({ server: undefined, place: this.#others.place });
     servers.sort((one, other) => one.place - other.place);
@@ -101,7 +108,7 @@ export class MqttClients {
     requireAccount(actor);
     const own = this.#own.find(id, whoseOf(actor));
     if (own !== undefined) return this.#seen(actor, own);
-    const { given, silent } = await this.#others.ask('client-found', { client: id });
+    const { given, silent } = await this.#ask(actor, 'client-found', { client: id });
     for (const { answer } of given) {
       const client = answer.client && clientOf(answer.client);
       if (client !== undefined && (actor.admin || client.owner === actor.key)) return this.#seen(actor, client);
@@ -119,7 +126,7 @@ export class MqttClients {
     requireAccount(actor);
     const how = { user: whoseOf(actor), keepSession, by: actor.username };
     if (await this.#own.disconnect(id, how)) return;
-    const { given, silent } = await this.#others.ask('client-disconnected', { client: id, ...how });
+    const { given, silent } = await this.#ask(actor, 'client-disconnected', { client: id, ...how });
     if (!given.some(({ answer }) => answer.isDone)) throw absent(id, silent);
   }
 
@@ -128,7 +135,8 @@ export class MqttClients {
     { selection, segments }: { readonly selection: ClientSelection; readonly segments: readonly Segment[] },
   ): AsyncGenerator<SeenMqttClient> {
     for (const segment of segments) {
-      const clients = 'ownIds' in segment ? this.#ownOf(selection, segment.ownIds) : this.#othersOf(selection, segment);
+      const clients =
+        'ownIds' in segment ? this.#ownOf(selection, segment.ownIds) : this.#othersOf(actor, selection, segment);
       for await (const client of clients) yield await this.#seen(actor, client);
     }
   }
@@ -142,19 +150,37 @@ export class MqttClients {
 
   /** Asks a server for its part of the page, as much at a time as it answers. */
   async *#othersOf(
+    actor: Actor,
     selection: ClientSelection,
     { server, state, ...part }: Exclude<Segment, { readonly ownIds: unknown }>,
   ): AsyncGenerator<MqttClient> {
     const end = part.offset + part.limit;
     for (let offset = part.offset; offset < end; ) {
       const asked = { ...selection, state, offset, limit: end - offset };
-      const { given, silent } = await this.#others.ask('clients-listed', asked, { server });
+      const { given, silent } = await this.#ask(actor, 'clients-listed', asked, { server });
       if (silent.length > 0) throw silence(silent, 'Not all of the list could be read.');
       // It has ended, and with it its clients; or they have left.
       const { clients, looked } = given[0]?.answer ?? { clients: [], looked: 0 };
       if (looked === 0) return;
       for (const client of clients) yield clientOf(client);
       offset += looked;
+    }
+  }
+
+  /** A few at a time, and callers in turns, so that who asks without end waits for themselves. @throws Refusal `busy` */
+  async #ask<K extends QuestionKind>(
+    { caller }: Actor,
+    kind: K,
+    asked: QuestionKinds[K]['asked'],
+    options?: { readonly server?: string },
+  ): Promise<Answers<K>> {
+    if (this.#others.isAlone) return this.#others.ask(kind, asked, options);
+    if (!(await this.#turns.acquire(caller)))
+      throw new Refusal('busy', 'Too much is asked of the other servers.', { retryAfterS: limits.busyRetryAfterS });
+    try {
+      return await this.#others.ask(kind, asked, options);
+    } finally {
+      this.#turns.release();
     }
   }
 

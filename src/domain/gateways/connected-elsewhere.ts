@@ -4,12 +4,15 @@ import { limits } from '../../config/limits.ts';
 import type { Asks } from '../ports/questions.ts';
 import type { GatewayId } from './gateway.ts';
 
-type Connected = ReadonlySet<GatewayId>;
+/** Gateways that are connected to some server; `isSure`: whether all servers have answered. */
+export interface Connected {
+  readonly ids: ReadonlySet<GatewayId>;
+  readonly isSure: boolean;
+}
 
 interface Waiting {
   readonly ids: readonly GatewayId[];
   readonly resolve: (connected: Connected) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 export class ConnectedElsewhere {
@@ -22,10 +25,10 @@ export class ConnectedElsewhere {
     this.#others = others;
   }
 
-  /** Those among these, and maybe more, that are connected to another server. @throws Refusal `storage` where none can be asked. */
+  /** Those among these, and maybe more, that are connected to another server; none where none can be asked. */
   among(ids: readonly GatewayId[]): Promise<Connected> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ ids, resolve, reject });
+    return new Promise((resolve) => {
+      this.#waiting.push({ ids, resolve });
       this.#asking ??= this.#askAll();
     });
   }
@@ -48,12 +51,14 @@ export class ConnectedElsewhere {
   }
 
   async #ask(gateways: readonly GatewayId[], batch: readonly Waiting[]): Promise<void> {
-    try {
-      const { given } = await this.#others.ask('gateways-connected', { gateways });
-      const connected = new Set(given.flatMap(({ answer }) => answer.gateways));
-      for (const { resolve } of batch) resolve(connected);
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    }
+    const connected = await this.#others.ask('gateways-connected', { gateways }).then(
+      ({ given, silent }) => ({
+        ids: new Set(given.flatMap(({ answer }) => answer.gateways)),
+        isSure: silent.length === 0,
+      }),
+      // Such as where the database takes no writes: reads go on.
+      () => ({ ids: new Set<GatewayId>(), isSure: false }),
+    );
+    for (const { resolve } of batch) resolve(connected);
   }
 }

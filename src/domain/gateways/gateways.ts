@@ -247,7 +247,7 @@ export class Gateways {
   }
 
   async #seen(actor: Actor, gateways: readonly Gateway[]): Promise<SeenGateway[]> {
-    const connected = await this.#presence.connectedAmong(gateways);
+    const { ids: connected } = await this.#presence.connectedAmong(gateways);
     return gateways.map((gateway) => {
       const lastSeenMs = this.#presence.lastSeenMs(gateway);
       // It names users, and devices that may be private.

@@ -8,7 +8,7 @@ import { limits } from '../../config/limits.ts';
 import type { Permissions } from '../permissions/permission.ts';
 import type { Asks } from '../ports/questions.ts';
 import type { Actor } from '../users/user.ts';
-import { ConnectedElsewhere } from './connected-elsewhere.ts';
+import { type Connected, ConnectedElsewhere } from './connected-elsewhere.ts';
 import type { Gateway, GatewayId, GatewayKey } from './gateway.ts';
 import type { GatewayStore, LastSeenUpdate } from './gateway-store.ts';
 
@@ -65,14 +65,14 @@ export class Presence {
    * Those for which a client that may act for them is connected under their id, here or to another server (contract 6). A server that
    * does not answer is taken for one that nobody is connected to.
    */
-  async connectedAmong(gateways: readonly Gateway[]): Promise<ReadonlySet<GatewayId>> {
+  async connectedAmong(gateways: readonly Gateway[]): Promise<Connected> {
     const here = gateways.filter((gateway) => this.isConnectedHere(gateway)).map(({ id }) => id);
     const connected = new Set(here);
     const asked = gateways.map(({ id }) => id).filter((id) => !connected.has(id));
-    if (asked.length === 0 || this.#others.isAlone) return connected;
-    const elsewhere = await this.#elsewhere.among(asked);
+    if (asked.length === 0 || this.#others.isAlone) return { ids: connected, isSure: true };
+    const { ids: elsewhere, isSure } = await this.#elsewhere.among(asked);
     for (const id of asked) if (elsewhere.has(id)) connected.add(id);
-    return connected;
+    return { ids: connected, isSure };
   }
 
   /** Whether any client is connected here under the id. */

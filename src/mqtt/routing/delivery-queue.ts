@@ -1,7 +1,9 @@
 // The messages that wait to be handed to the router, in the order of delivery-order.ts: in each turn of the event loop only so much
 // goes out, however many subscribers a message has (I4). What is beyond that is shared out among publishers. Messages whose device has to
 // be read first wait beside the others (device-reads.ts). Used by delivery.ts.
+import { setTimeout as delay } from 'node:timers/promises';
 import { nextLoopTurn } from '../../base/time/next-loop-turn.ts';
+import { limits } from '../../config/limits.ts';
 import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
 import type { SettingId } from '../../domain/devices/setting.ts';
 import { DeliveryOrder, type OrderedMessage } from './delivery-order.ts';
@@ -51,6 +53,9 @@ export class DeliveryQueue {
   #newest: Waiting = { count: 0 };
   #older: Waiting[] = [];
   #idleWaiters: (() => void)[] = [];
+  #isClosed = false;
+  /** Whether some were dropped because the service stops: who has the sessions next is not to pass over them. */
+  #hasDropped = false;
 
   constructor(parts: {
     readonly router: PublishRouter;
@@ -97,7 +102,7 @@ export class DeliveryQueue {
     return this.#settings.has(setting);
   }
 
-  /** Resolves when all messages that wait at the call were handed to the router. */
+  /** Resolves when all messages that wait at the call were handed to the router. @throws Error where that takes too long, or some were dropped */
   async handedOn(): Promise<void> {
     if (this.#newest.count > 0) {
       this.#older.push(this.#newest);
@@ -105,16 +110,24 @@ export class DeliveryQueue {
     }
     const before = this.#older.filter(({ count }) => count > 0);
     this.#older = before;
+    const endMs = performance.now() + limits.handedOnMsMax;
+    let late: Promise<void> | undefined;
     while (before.some(({ count }) => count > 0)) {
-      await this.#reads.read();
+      if (this.#reads.hasWaiting) {
+        late ??= delay(limits.handedOnMsMax, undefined, { ref: false });
+        await Promise.race([this.#reads.read(), late]);
+      }
+      if (performance.now() > endMs) throw new Error('Messages wait for a device that cannot be read.');
       await nextLoopTurn();
     }
+    if (this.#hasDropped) throw new Error('Messages were dropped because the service stops.');
     // The router keeps them for stored sessions a moment later.
     await nextLoopTurn();
   }
 
   /** What waits for a device that cannot be read is dropped from now on. */
   close(): void {
+    this.#isClosed = true;
     this.#reads.close();
   }
 
@@ -174,6 +187,7 @@ export class DeliveryQueue {
     const { caller, bytes, message, reject } = waiting;
     this.#countSetting(message.setting, -1);
     handedOver(waiting);
+    if (this.#isClosed) this.#hasDropped = true;
     this.#share.sent(caller, bytes);
     reject?.(error);
     this.#ended();

@@ -1,7 +1,8 @@
 // Messages whose device is not in memory: the permission check at delivery needs it there. Each waits until it is read, with what comes
 // behind it of the same device; others go on. A read that fails is made again, with longer pauses, so that a message is neither lost
-// nor denied where the database is away. What waits is counted for its publishers (delivery-share.ts). Used by delivery-queue.ts.
+// nor denied where the database is away; after some minutes, or where it cannot be read for another reason, it is dropped. What waits is counted for its publishers (delivery-share.ts). Used by delivery-queue.ts.
 import { setTimeout as delay } from 'node:timers/promises';
+import { isTransient, Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
 import type { DeviceId } from '../../domain/devices/device.ts';
 import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
@@ -61,8 +62,8 @@ export class DeviceReads<Message extends OfDevice> {
     return undefined;
   }
 
-  get hasReady(): boolean {
-    return this.#ready.length > 0;
+  get hasWaiting(): boolean {
+    return this.#waiting.size > 0;
   }
 
   /** Resolves when those that wait now may be taken. */
@@ -77,6 +78,7 @@ export class DeviceReads<Message extends OfDevice> {
 
   async #read(orderKey: string, deviceId: DeviceId): Promise<void> {
     const { signal } = this.#closing;
+    const sinceMs = performance.now();
     for (
       let waitMs: number = limits.deviceReadRetryMsMin;
       ;
@@ -86,7 +88,9 @@ export class DeviceReads<Message extends OfDevice> {
         await this.#find(deviceId);
         break;
       } catch (error) {
-        if (signal.aborted) return this.#drop(orderKey, error);
+        const isHopeless = error instanceof Refusal && !isTransient(error);
+        if (signal.aborted || isHopeless || performance.now() > sinceMs + limits.deviceReadMsMax)
+          return this.#drop(orderKey, error);
         await delay(waitMs, undefined, { signal, ref: false }).catch(() => {});
       }
     }

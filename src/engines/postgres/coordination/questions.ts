@@ -52,7 +52,7 @@ export class PostgresQuestions implements Questions {
   readonly #log: Log | undefined;
   #handlers: QuestionHandlers | undefined;
   #number = 0;
-  /** Questions under way; more wait for their turn, and are bounded by the requests in progress. */
+  /** Questions under way; more wait for their turn: those on clients have taken turns before, and one on gateways is asked beside them. */
   #underWay = 0;
   readonly #waiting: (() => void)[] = [];
   /** Servers that did not answer in time, and since when, by the monotonic clock: for a while they are waited for less. */
@@ -86,7 +86,7 @@ export class PostgresQuestions implements Questions {
     { server }: { readonly server?: string } = {},
   ): Promise<Answers<K>> {
     if (this.isAlone) return { given: [], silent: [] };
-    if (this.#underWay >= limits.questionsAtOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#underWay > limits.questionsAtOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#underWay += 1;
     try {
       return await this.#ask(JSON.stringify({ kind, asked }), server);
@@ -206,16 +206,18 @@ export class PostgresQuestions implements Questions {
     this.#isWanted = false;
     // Whoever asks has been seen before (Membership.join).
     if (this.isAlone) return;
+    const room = limits.answersAtOnce - this.#answering.size;
+    if (room <= 0) return;
     try {
-      const rows = await this.#database.query<QuestionRow>(questionsSql, [this.#membership.id, limits.answersAtOnce]);
-      for (const row of rows) {
+      const parameters = [this.#membership.id, room, [...this.#answering]];
+      for (const row of await this.#database.query<QuestionRow>(questionsSql, parameters)) {
         const key = `${row.number} ${row.asker}`;
-        if (this.#answering.has(key)) continue;
         this.#answering.add(key);
         void this.#answer(row).finally(() => {
+          const wasFull = this.#answering.size >= limits.answersAtOnce;
           this.#answering.delete(key);
           // There may be more than were read at once.
-          if (rows.length >= limits.answersAtOnce) this.look();
+          if (wasFull) this.look();
         });
       }
     } catch (error) {
@@ -268,7 +270,8 @@ const answersSql = `SELECT node.id AS server, answer FROM node
 const removeSql = 'DELETE FROM question WHERE asker = $1 AND number = $2';
 /** Who was declared dead answers nothing. */
 const questionsSql = `SELECT asker, number, body FROM question
-  WHERE asked = $1 AND answer IS NULL AND EXISTS (SELECT 1 FROM node WHERE id = $1) ORDER BY asker, number LIMIT $2`;
+  WHERE asked = $1 AND answer IS NULL AND EXISTS (SELECT 1 FROM node WHERE id = $1)
+    AND number || ' ' || asker <> ALL (CAST($3 AS text[])) ORDER BY asker, number LIMIT $2`;
 const answerSql = `WITH answered AS (
     UPDATE question SET answer = $4 WHERE asked = $1 AND asker = $2 AND number = $3 RETURNING asker)
   SELECT pg_notify('${answerChannel}', asker) AS hint FROM answered`;

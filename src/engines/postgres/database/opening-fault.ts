@@ -38,7 +38,14 @@ export function openingFaultOf(error: unknown, { url, setting }: GivenAddress): 
   const wrong = wrongPartOf(error as ConnectError, partsOf(url));
   if (wrong !== undefined) return new SettingFault(setting, wrong);
   if (writeFailureOf(error).kind !== 'storage') return error as Error;
-  const { where } = partsOf(url);
+  const { where, host } = partsOf(url);
+  // A database that is being started may have no name yet.
+  if ((error as ConnectError).code === 'ENOTFOUND')
+    return new Refusal(
+      'storage',
+      `There is no host named ${host}. See that the database runs and its name is known here, or correct the name (${setting}), and start again.`,
+      { retryAfterS: limits.storageRetryAfterS },
+    );
   return new Refusal(
     'storage',
     `The database ${where} does not answer: ${reasonOf(error as ConnectError)}. See that the server runs and can be reached from here (${setting}), and start again.`,
@@ -72,7 +79,7 @@ function partsOf(url: string): Parts {
 /** @returns what is wrong with the address, and what to do; undefined where that is not the cause. */
 function wrongPartOf(error: ConnectError, parts: Parts): string | undefined {
   const { code = '', message = '', syscall, path } = error;
-  const { where, host, role, database, hasDatabase } = parts;
+  const { where, role, database, hasDatabase } = parts;
   if (syscall === 'open')
     return `the file ${path} (sslrootcert, sslcert or sslkey) cannot be read: ${code}. Correct its path or its rights.`;
   if (code === wrongPassword)
@@ -85,7 +92,6 @@ function wrongPartOf(error: ConnectError, parts: Parts): string | undefined {
     return `there is no database ${database} ${where}${hasDatabase ? '' : ' (the address ends without a database, so that of the role’s name was looked for)'}. Make it with CREATE DATABASE, or correct the end of the address: …:5432/database.`;
   if (code === noRight && message.includes('for database'))
     return `the role ${role} may not connect to the database ${database} ${where}. Take its owner, or GRANT CONNECT.`;
-  if (code === 'ENOTFOUND') return `there is no host named ${host}. Correct the name, or see to the name server.`;
   return wrongEncryption(error, where);
 }
 
