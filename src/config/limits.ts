@@ -619,7 +619,7 @@ export const limits = {
    * milliseconds behind each step. Beyond: in the next step.
    */
   refreshStepMax: 100,
-  refreshStepBytesMax: 2 * MIB,
+  refreshStepBytesMax: 256 * KIB,
   refreshPauseMs: 5,
   /** Attempts at a change of a project that others change meanwhile. Beyond: 503 with Retry-After. */
   outdatedAttemptsMax: 5,

@@ -330,6 +330,10 @@ export const boundsOfOneThing: readonly { readonly why: string; readonly of: rea
       ] as const),
     ],
   },
+  {
+    why: 'a step in the background, one at a time, within what the heap has beside the parts',
+    of: ['refreshStepBytesMax'],
+  },
   { why: 'on disk; one request has one history, which is read at once', of: ['settingHistoryBytesMax'] },
   {
     why: 'a body or a packet, which counts among what is received until it is whole',
