@@ -1565,9 +1565,13 @@ export const limits = {
   deviceReadsMax: 4,
   deviceReadRetryMsMin: 100,
   deviceReadRetryMsMax: 2_000,
-  deviceReadMsMax: 600_000,
+  deviceReadMsMax: 120_000,
   /** Milliseconds for which a stored session that is to pass to another process waits until all that was committed is in its queue. Beyond: it is asked for again. */
   handedOnMsMax: 10_000,
+  /** The same while the log hands nothing on, and commits wait. */
+  handedOnAtRestMsMax: 500,
+  /** Milliseconds between two looks for that where devices are read. */
+  handedOnLookMs: 50,
   /**
    * Bytes that a subscriber is written as one piece, which is made of all it was handed in a turn. Beyond: message by
    * message, so that no large one is copied.

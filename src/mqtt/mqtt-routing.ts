@@ -80,6 +80,8 @@ export class MqttRouting {
       bounds: limits,
       unreadBytes: () => this.unread.bytes,
       onCapacity: () => parts.writer.capacityReturned(),
+      onUnreadable: (topic, error) =>
+        parts.log.warn({ topic, err: error }, 'a message was dropped, because its device cannot be read'),
     });
   }
 
@@ -109,7 +111,7 @@ export class MqttRouting {
     });
     return {
       keepMissed: (commits) => missed.keep(commits),
-      handedOn: () => this.delivery.queue.handedOn(),
+      handedOn: (msMax) => this.delivery.queue.handedOn(msMax),
     };
   }
 

@@ -124,8 +124,11 @@ export interface MissedCommit {
 
 /** What brings messages to stored sessions. */
 export interface MessageSource {
-  /** Resolves when all that the commit log has handed on at the call is in the queues of stored sessions, though not stored. */
-  readonly handedOn: () => Promise<void>;
+  /**
+   * Resolves when all that the commit log has handed on at the call is in the queues of stored sessions, though not stored.
+   * @throws Error where that takes longer than `msMax`, or `limits.handedOnMsMax`.
+   */
+  readonly handedOn: (msMax?: number) => Promise<void>;
   /** Makes messages of commits, and has each kept by `enqueueMissed`. Where it fails it has had none kept. */
   readonly keepMissed: (commits: readonly MissedCommit[]) => Promise<void>;
 }

@@ -37,9 +37,13 @@ interface Waiting {
   count: number;
 }
 
+/** Called with the topic of a message that is dropped, because its device cannot be read. */
+export type OnUnreadable = (topic: string, error: unknown) => void;
+
 export class DeliveryQueue {
   readonly #router: PublishRouter;
   readonly #share: DeliveryShare;
+  readonly #onUnreadable: OnUnreadable;
   readonly #bounds: DeliveryQueueBounds;
   readonly #order: DeliveryOrder<PendingPublish>;
   readonly #reads: DeviceReads<PendingPublish>;
@@ -62,10 +66,12 @@ export class DeliveryQueue {
     readonly directory: DeviceDirectory;
     readonly share: DeliveryShare;
     readonly bounds: DeliveryQueueBounds;
+    readonly onUnreadable: OnUnreadable;
   }) {
     this.#router = parts.router;
     this.#share = parts.share;
     this.#bounds = parts.bounds;
+    this.#onUnreadable = parts.onUnreadable;
     this.#order = new DeliveryOrder(parts.bounds.deliveryCreditMax);
     this.#reads = new DeviceReads({
       directory: parts.directory,
@@ -103,22 +109,19 @@ export class DeliveryQueue {
   }
 
   /** Resolves when all messages that wait at the call were handed to the router. @throws Error where that takes too long, or some were dropped */
-  async handedOn(): Promise<void> {
+  async handedOn(msMax: number = limits.handedOnMsMax): Promise<void> {
     if (this.#newest.count > 0) {
       this.#older.push(this.#newest);
       this.#newest = { count: 0 };
     }
     const before = this.#older.filter(({ count }) => count > 0);
     this.#older = before;
-    const endMs = performance.now() + limits.handedOnMsMax;
-    let late: Promise<void> | undefined;
+    const endMs = performance.now() + msMax;
     while (before.some(({ count }) => count > 0)) {
-      if (this.#reads.hasWaiting) {
-        late ??= delay(limits.handedOnMsMax, undefined, { ref: false });
-        await Promise.race([this.#reads.read(), late]);
-      }
       if (performance.now() > endMs) throw new Error('Messages wait for a device that cannot be read.');
-      await nextLoopTurn();
+      // Those that wait for a device may be of others.
+      if (this.#running || !this.#reads.hasWaiting) await nextLoopTurn();
+      else await Promise.race([this.#reads.read(), delay(limits.handedOnLookMs, undefined, { ref: false })]);
     }
     if (this.#hasDropped) throw new Error('Messages were dropped because the service stops.');
     // The router keeps them for stored sessions a moment later.
@@ -188,6 +191,7 @@ export class DeliveryQueue {
     this.#countSetting(message.setting, -1);
     handedOver(waiting);
     if (this.#isClosed) this.#hasDropped = true;
+    this.#onUnreadable(message.topic, error);
     this.#share.sent(caller, bytes);
     reject?.(error);
     this.#ended();

@@ -15,7 +15,7 @@ import type { Device } from '../../domain/devices/device.ts';
 import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
 import type { Actor, UserKey } from '../../domain/users/user.ts';
 import { bothForms, relayKeyOf } from '../topics.ts';
-import { DeliveryQueue, type DeliveryQueueBounds, type PendingPublish } from './delivery-queue.ts';
+import { DeliveryQueue, type DeliveryQueueBounds, type OnUnreadable, type PendingPublish } from './delivery-queue.ts';
 import {
   DeliveryShare,
   type DeliveryShareBounds,
@@ -57,6 +57,7 @@ interface DeliveryParts extends DeliveryShareParts {
   /** The clock by which former ids end. */
   readonly ages: Clock;
   readonly bounds: DeliveryBounds;
+  readonly onUnreadable: OnUnreadable;
 }
 
 export class Delivery implements FanOut {

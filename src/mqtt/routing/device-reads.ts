@@ -36,9 +36,14 @@ export class DeviceReads<Message extends OfDevice> {
   /** Reads that wait until one of those has ended. */
   readonly #next: (() => void)[] = [];
   readonly #closing = new AbortController();
+  /** Fails when nothing is waited for any more. */
+  readonly #closed = new Promise<never>((_, reject) => {
+    this.#closing.signal.addEventListener('abort', () => reject(new Error('The service stops.')), { once: true });
+  });
 
   constructor(parts: DeviceReadsParts<Message>) {
     this.#parts = parts;
+    this.#closed.catch(() => {});
   }
 
   /** True where the message waits here from now on. */
@@ -105,7 +110,8 @@ export class DeviceReads<Message extends OfDevice> {
     if (this.#reading === limits.deviceReadsMax) await new Promise<void>((resolve) => this.#next.push(resolve));
     else this.#reading += 1;
     try {
-      await this.#parts.directory.find(deviceId);
+      if (this.#closing.signal.aborted) throw new Error('The service stops.');
+      await Promise.race([this.#parts.directory.find(deviceId), this.#closed]);
     } finally {
       const next = this.#next.shift();
       if (next === undefined) this.#reading -= 1;

@@ -61,6 +61,7 @@ export class PostgresQuestions implements Questions {
   readonly #wakes = new Set<() => void>();
   /** Questions that are being answered, so that none is answered twice. */
   readonly #answering = new Set<string>();
+  #places = 0;
   #looking: Promise<void> | undefined;
   #isWanted = false;
   #timer: NodeJS.Timeout | undefined;
@@ -206,23 +207,27 @@ export class PostgresQuestions implements Questions {
     this.#isWanted = false;
     // Whoever asks has been seen before (Membership.join).
     if (this.isAlone) return;
-    const room = limits.answersAtOnce - this.#answering.size;
+    const room = limits.answersAtOnce - this.#places;
     if (room <= 0) return;
     try {
       const parameters = [this.#membership.id, room, [...this.#answering]];
-      for (const row of await this.#database.query<QuestionRow>(questionsSql, parameters)) {
-        const key = `${row.number} ${row.asker}`;
-        this.#answering.add(key);
-        void this.#answer(row).finally(() => {
-          const wasFull = this.#answering.size >= limits.answersAtOnce;
-          this.#answering.delete(key);
-          // There may be more than were read at once.
-          if (wasFull) this.look();
-        });
-      }
+      for (const row of await this.#database.query<QuestionRow>(questionsSql, parameters)) void this.#take(row);
     } catch (error) {
       this.#log?.debug({ err: error }, 'questions of other servers could not be read');
     }
+  }
+
+  /** A place is taken for as long as anybody waits for the answer: one that takes longer keeps others from no answer. */
+  async #take(row: QuestionRow): Promise<void> {
+    const key = `${row.number} ${row.asker}`;
+    this.#answering.add(key);
+    this.#places += 1;
+    const answered = this.#answer(row).finally(() => this.#answering.delete(key));
+    await Promise.race([answered, delay(limits.answerMsMax, undefined, { ref: false })]);
+    const wasFull = this.#places >= limits.answersAtOnce;
+    this.#places -= 1;
+    // There may be more than were read at once.
+    if (wasFull) this.look();
   }
 
   async #answer({ asker, number, body }: QuestionRow): Promise<void> {
@@ -271,7 +276,7 @@ const removeSql = 'DELETE FROM question WHERE asker = $1 AND number = $2';
 /** Who was declared dead answers nothing. */
 const questionsSql = `SELECT asker, number, body FROM question
   WHERE asked = $1 AND answer IS NULL AND EXISTS (SELECT 1 FROM node WHERE id = $1)
-    AND number || ' ' || asker <> ALL (CAST($3 AS text[])) ORDER BY asker, number LIMIT $2`;
+    AND number || ' ' || asker <> ALL (CAST($3 AS text[])) ORDER BY number, asker LIMIT $2`;
 const answerSql = `WITH answered AS (
     UPDATE question SET answer = $4 WHERE asked = $1 AND asker = $2 AND number = $3 RETURNING asker)
   SELECT pg_notify('${answerChannel}', asker) AS hint FROM answered`;

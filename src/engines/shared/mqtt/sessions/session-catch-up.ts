@@ -96,10 +96,15 @@ export class SessionCatchUp {
     await this.#arriving.get(session);
   }
 
-  /** Runs `take` when all that was handed on is in the queues of sessions, and nothing more is. It is given the last row of the log that was. */
-  atRest<T>(take: (row: number) => T): Promise<T> {
+  /**
+   * Runs `take` when all that was handed on is in the queues of sessions, and nothing more is. It is given the last row of the log that was.
+   * @throws Error where that takes too long: others wait for the log.
+   */
+  async atRest<T>(take: (row: number) => T | Promise<T>): Promise<T> {
+    // Most of it is waited for while others are handed on.
+    await this.source.handedOn();
     return this.#handover.atRest(async (row) => {
-      await this.source.handedOn();
+      await this.source.handedOn(limits.handedOnAtRestMsMax);
       return take(row);
     });
   }
@@ -168,8 +173,7 @@ export class SessionCatchUp {
     // Most of it is read while others are handed on.
     for (let n = 0; n < looksMax && progress.row < this.#handover.lastRow - rowsAtRest; n += 1)
       await this.#readUpTo(this.#handover.lastRow, progress);
-    await this.#handover.atRest(async (row) => {
-      await this.source.handedOn();
+    await this.atRest(async (row) => {
       await this.#readUpTo(row, progress);
       if (!this.#isClosed) for (const session of sessions) this.#index.catchUp(session);
     });

@@ -27,7 +27,7 @@ export class SessionTransfer {
   /** By client id: sessions that may have been taken, though nobody was told; bounded by those that are stored. */
   readonly #halfTaken = new Set<string>();
   /** Client ids of sessions that are removed in the next moment in which nothing is handed on: all that wait for that together. */
-  readonly #toRemove: string[] = [];
+  readonly #toRemove = new Set<string>();
   #removing: Promise<void> | undefined;
   /** Called when a session is one of another process. */
   onLetGo: (clientId: string) => void = () => {};
@@ -70,18 +70,31 @@ export class SessionTransfer {
 
   /** Between two rows of the log: messages up to the first are kept for it here, and all behind it where it is taken. */
   #remove(clientId: string, catchUp: SessionCatchUp): Promise<void> {
-    this.#toRemove.push(clientId);
-    this.#removing ??= catchUp.atRest((row) => {
+    this.#toRemove.add(clientId);
+    if (this.#removing !== undefined) return this.#removing;
+    const over = () => {
       this.#removing = undefined;
-      for (const id of this.#toRemove.splice(0)) {
-        const session = this.#index.find(id);
-        if (session === undefined) continue;
-        this.#leaving.set(id, session.behindRow ?? row);
-        this.#index.remove(session);
-        this.onLetGo(id);
-      }
-    });
+      this.#toRemove.clear();
+    };
+    this.#removing = catchUp
+      .atRest((row) => {
+        for (const id of this.#toRemove) this.#removeNow(id, row);
+        over();
+      })
+      .catch((error: unknown) => {
+        // Whoever waits asks again.
+        over();
+        throw error;
+      });
     return this.#removing;
+  }
+
+  #removeNow(clientId: string, row: number): void {
+    const session = this.#index.find(clientId);
+    if (session === undefined) return;
+    this.#leaving.set(clientId, session.behindRow ?? row);
+    this.#index.remove(session);
+    this.onLetGo(clientId);
   }
 
   /** Takes a session that no other process has, with all that waits for it; nothing where this one has it. */
