@@ -3,8 +3,12 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
+import { setLimits } from '../../support/limits.ts';
 import { type Came, heard, PacketClient } from '../../support/mqtt/packet-client.ts';
 import { TestServer } from '../../support/test-server.ts';
+
+// However slow the machine is.
+setLimits({ retainedKeptMsMax: 60_000 });
 
 const count = 2 * limits.retainedKeptAtOnce + 10;
 const topic = (n: number) => `users/owner/kept/${n}`;
