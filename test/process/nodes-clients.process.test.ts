@@ -20,7 +20,8 @@ suite('MQTT clients of two servers', { skip: withoutPostgres, timeout: 300_000 }
 
   before(async () => {
     url = await createDatabase();
-    options = withLimits({ answerCharsWanted: 1_000 }, { DUNDUN_DATABASE_URL: url });
+    // Whose machine is busy is not dead.
+    options = withLimits({ answerCharsWanted: 1_000, nodeDeadMs: 20_000 }, { DUNDUN_DATABASE_URL: url });
     one = await startDundun(options);
     two = await startDundun(options);
     for (const name of ['awa', 'ben']) {
@@ -50,7 +51,9 @@ suite('MQTT clients of two servers', { skip: withoutPostgres, timeout: 300_000 }
     });
     open.add(client);
     client.on('error', () => {});
-    await new Promise<void>((resolve) => client.once('connect', () => resolve()));
+    await new Promise<void>((resolve, reject) => {
+      client.once('connect', () => resolve()).once('close', () => reject(new Error('The connection was closed.')));
+    });
     return client;
   };
   const leave = async (...clients: readonly MqttClient[]) => {
