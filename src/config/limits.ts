@@ -1571,7 +1571,7 @@ export const limits = {
   /** The same while the log hands nothing on, and commits wait. */
   handedOnAtRestMsMax: 500,
   /** Milliseconds between two looks for that where devices are read. */
-  handedOnLookMs: 50,
+  handedOnLookMs: 5,
   /**
    * Bytes that a subscriber is written as one piece, which is made of all it was handed in a turn. Beyond: message by
    * message, so that no large one is copied.

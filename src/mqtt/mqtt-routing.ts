@@ -123,10 +123,7 @@ export class MqttRouting {
 
   /** All are handed on in one turn, so that none is twice where this fails and is called again. */
   async #followRelayed(messages: readonly ClientMessage[]): Promise<void> {
-    for (const { gateway, user, payload, properties, ...rest } of await this.#prepared(messages)) {
-      const bytes = { payload: asBuffer(payload), properties: properties && asBuffer(properties) };
-      this.delivery.relayed({ ...rest, ...bytes }, { gateway, user });
-    }
+    for (const message of await this.#prepared(messages)) this.delivery.relayed(message);
   }
 
   /** A message to one that was removed meanwhile is not delivered. */
@@ -218,8 +215,4 @@ function toClientMessage(
   of: Pick<ClientMessage, 'gateway' | 'user'>,
 ): ClientMessage {
   return { topic, payload: Buffer.from(payload), qos, retain, properties, expiresMs, publisherId, ...of };
-}
-
-function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -36,7 +36,7 @@ export function clientAnswers(own: OwnClients): Handlers {
       return { clients, looked };
     },
     'client-found': async ({ client: id }) => {
-      const client = own.find(id, undefined);
+      const client = own.find(id, 'everybody');
       return client === undefined ? {} : { client: tell(client) };
     },
     'client-disconnected': async ({ client, user, keepSession, by }) => ({

@@ -6,11 +6,18 @@ import { limits } from '../../config/limits.ts';
 import { FairQueue } from '../callers/fair-queue.ts';
 import { FairShare } from '../callers/fair-share.ts';
 import type { Answers, Asks, QuestionKind, QuestionKinds } from '../ports/questions.ts';
-import type { Actor, UserKey } from '../users/user.ts';
+import type { Actor } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { MqttClient, MqttClientId } from './mqtt-client.ts';
 import type { OwnClients } from './own-clients.ts';
-import { type ClientSelection, type ClientState, type ClientTotals, clientOf, clientStates } from './told-client.ts';
+import {
+  type ClientSelection,
+  type ClientState,
+  type ClientTotals,
+  clientOf,
+  clientStates,
+  type Whose,
+} from './told-client.ts';
 
 /** A client as the actor sees it. */
 export interface SeenMqttClient extends MqttClient {
@@ -190,9 +197,9 @@ export class MqttClients {
   }
 }
 
-/** Whose clients the actor sees; undefined: everybody's. */
-function whoseOf(actor: Actor): UserKey | undefined {
-  return actor.admin ? undefined : actor.key;
+/** Whose clients the actor sees. */
+function whoseOf(actor: Actor): Whose {
+  return actor.admin ? 'everybody' : actor.key;
 }
 
 function absent(id: MqttClientId, silent: readonly string[]): Refusal {

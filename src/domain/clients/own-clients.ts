@@ -8,7 +8,7 @@ import type { ClientIds } from '../gateways/client-ids.ts';
 import type { UserKey } from '../users/user.ts';
 import type { Users } from '../users/users.ts';
 import type { MqttClient, MqttClientId, MqttClientSource } from './mqtt-client.ts';
-import type { ClientSelection, ClientState } from './told-client.ts';
+import type { ClientSelection, ClientState, Whose } from './told-client.ts';
 
 /** Clients of one state, in the order in which they came. */
 export interface ClientPart extends ClientSelection {
@@ -42,7 +42,7 @@ export class OwnClients {
     const ids: MqttClientId[] = [];
     let total = 0;
     let looked = 0;
-    for (const id of this.#source?.ids(state, user) ?? []) {
+    for (const id of this.#idsOf(state, user)) {
       looked += 1;
       if (looked % limits.clientsLookedAtOnce === 0) await loopTurns.turn(taker);
       if (!(await this.#matches(id, part, names))) continue;
@@ -52,10 +52,16 @@ export class OwnClients {
     return { total, ids };
   }
 
-  /** @param user whose it must be; undefined: anybody's. */
-  find(id: MqttClientId, user: UserKey | undefined): MqttClient | undefined {
+  /** Nobody's where another process has not said whose. */
+  #idsOf(state: ClientState, user: Whose | undefined): Iterable<MqttClientId> {
+    if (this.#source === undefined || user === undefined) return [];
+    return this.#source.ids(state, user === 'everybody' ? undefined : user);
+  }
+
+  /** @param user whose it must be. */
+  find(id: MqttClientId, user: Whose | undefined): MqttClient | undefined {
     const client = this.#source?.find(id);
-    return user === undefined || client?.owner === user ? client : undefined;
+    return user === 'everybody' || (user !== undefined && client?.owner === user) ? client : undefined;
   }
 
   /**
@@ -64,11 +70,7 @@ export class OwnClients {
    */
   async disconnect(
     id: MqttClientId,
-    {
-      user,
-      keepSession,
-      by,
-    }: { readonly user: UserKey | undefined; readonly keepSession: boolean; readonly by: string },
+    { user, keepSession, by }: { readonly user: Whose; readonly keepSession: boolean; readonly by: string },
   ): Promise<boolean> {
     if (this.find(id, user) === undefined) return false;
     const isDone = await this.#clientIds.inTurn(id, async () => {

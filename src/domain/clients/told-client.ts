@@ -7,9 +7,11 @@ export const clientStates = ['connected', 'kept'] as const;
 /** Connected; or away, with a session that is kept. */
 export type ClientState = (typeof clientStates)[number];
 
+/** Whose clients: said in both cases, so that what is left out on its way to another process shows nobody's. */
+export type Whose = UserKey | 'everybody';
+
 export interface ClientSelection {
-  /** Whose; undefined: everybody's. */
-  readonly user?: UserKey | undefined;
+  readonly user: Whose;
   /** Only those whose id, owner or address contains this text, whatever the case. */
   readonly text?: string | undefined;
 }

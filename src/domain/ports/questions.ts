@@ -2,9 +2,8 @@
 // with its answer, both plain values, because an engine may send them as JSON. A kind whose values change gets a new name, because
 // servers of the release before are asked, too. What each process answers is in wiring/wire-questions.ts.
 
-import type { ClientSelection, ClientState, ClientTotals, ToldClient } from '../clients/told-client.ts';
+import type { ClientSelection, ClientState, ClientTotals, ToldClient, Whose } from '../clients/told-client.ts';
 import type { GatewayId } from '../gateways/gateway.ts';
-import type { UserKey } from '../users/user.ts';
 
 /** By kind: what is asked, and what is answered. */
 export interface QuestionKinds {
@@ -27,12 +26,11 @@ export interface QuestionKinds {
     readonly asked: { readonly client: string };
     readonly answer: { readonly client?: ToldClient | undefined };
   };
-  /** Ends the connection of this MQTT client, where it has it and it is this user's, or anybody's. Answered when it is closed. */
+  /** Ends the connection of this MQTT client, where it has it and it is this user's, or everybody's are meant. Answered when it is closed. */
   readonly 'client-disconnected': {
     readonly asked: {
       readonly client: string;
-      /** Undefined: whoever's it is. */
-      readonly user?: UserKey | undefined;
+      readonly user: Whose;
       readonly keepSession: boolean;
       /** Who asked for it, for the log. */
       readonly by: string;

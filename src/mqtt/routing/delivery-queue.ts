@@ -119,9 +119,8 @@ export class DeliveryQueue {
     const endMs = performance.now() + msMax;
     while (before.some(({ count }) => count > 0)) {
       if (performance.now() > endMs) throw new Error('Messages wait for a device that cannot be read.');
-      // Those that wait for a device may be of others.
       if (this.#running || !this.#reads.hasWaiting) await nextLoopTurn();
-      else await Promise.race([this.#reads.read(), delay(limits.handedOnLookMs, undefined, { ref: false })]);
+      else await delay(limits.handedOnLookMs, undefined, { ref: false });
     }
     if (this.#hasDropped) throw new Error('Messages were dropped because the service stops.');
     // The router keeps them for stored sessions a moment later.

@@ -13,7 +13,8 @@ import type { Reading } from '../../domain/datapoints/ingest/reading.ts';
 import { serviceCaller } from '../../domain/datapoints/ingest/writer-queue.ts';
 import type { Device } from '../../domain/devices/device.ts';
 import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
-import type { Actor, UserKey } from '../../domain/users/user.ts';
+import type { ClientMessage } from '../../domain/ports/commit-log.ts';
+import type { Actor } from '../../domain/users/user.ts';
 import { bothForms, relayKeyOf } from '../topics.ts';
 import { DeliveryQueue, type DeliveryQueueBounds, type OnUnreadable, type PendingPublish } from './delivery-queue.ts';
 import {
@@ -161,18 +162,10 @@ export class Delivery implements FanOut {
   }
 
   /** Routes a message of a client of another process, which has charged its publisher for it. Nobody waits for that. */
-  relayed(
-    relayed: RelayedPublish,
-    { gateway, user }: { readonly gateway: number | undefined; readonly user: UserKey },
-  ): void {
-    const { topic, payload, qos, retain, properties, expiresMs, publisherId } = relayed;
-    const own = gateway === undefined ? {} : { device: gateway };
-    const order = { caller: serviceCaller, orderKey: relayKeyOf(topic) };
-    for (const form of bothForms(topic)) {
-      if (!this.#router.wants(form, { qos, retain, user })) continue;
-      const message = { topic: form, payload, qos, retain, properties, expiresMs, publisherId, user, ...own };
-      this.queue.put(this.#weighed(order, message));
-    }
+  relayed(relayed: ClientMessage): void {
+    const order = { caller: serviceCaller, orderKey: relayKeyOf(relayed.topic) };
+    for (const message of formsOf(relayed))
+      if (this.#router.wants(message.topic, message)) this.queue.put(this.#weighed(order, message));
   }
 
   /** Removes the retained message of a device's topic, after all messages of that device taken before. */
@@ -188,6 +181,14 @@ export class Delivery implements FanOut {
     const bytes = publishBytes(message) + subscribers * this.#bytesEach;
     return { ...order, subscribers, bytes, message };
   }
+}
+
+/** A message of a client of another process in both forms of its topic. */
+export function formsOf({ gateway, ...message }: ClientMessage): OutgoingPublish[] {
+  const { payload, properties } = message;
+  const bytes = { payload: asBuffer(payload), properties: properties && asBuffer(properties) };
+  const own = gateway === undefined ? {} : { device: gateway };
+  return bothForms(message.topic).map((topic) => ({ ...message, ...bytes, ...own, topic }));
 }
 
 /** In the order of the payloads, each under all topics. */

@@ -1,6 +1,7 @@
 // Messages whose device is not in memory: the permission check at delivery needs it there. Each waits until it is read, with what comes
 // behind it of the same device; others go on. A read that fails is made again, with longer pauses, so that a message is neither lost
-// nor denied where the database is away; after some minutes, or where it cannot be read for another reason, it is dropped. What waits is counted for its publishers (delivery-share.ts). Used by delivery-queue.ts.
+// nor denied where the database is away; after some minutes, or where it cannot be read for another reason, it is dropped. What waits is
+// counted for its publishers (delivery-share.ts). Used by delivery-queue.ts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isTransient, Refusal } from '../../base/refusal.ts';
 import { limits } from '../../config/limits.ts';
@@ -10,12 +11,6 @@ import type { DeviceDirectory } from '../../domain/devices/device-directory.ts';
 interface OfDevice {
   readonly deviceId?: DeviceId;
   readonly orderKey: string;
-}
-
-/** Messages with the same order key, the first of which waits for its device. */
-interface Behind<Message> {
-  readonly messages: Message[];
-  readonly read: Promise<void>;
 }
 
 interface DeviceReadsParts<Message> {
@@ -28,22 +23,17 @@ interface DeviceReadsParts<Message> {
 
 export class DeviceReads<Message extends OfDevice> {
   readonly #parts: DeviceReadsParts<Message>;
-  /** By order key. */
-  readonly #waiting = new Map<string, Behind<Message>>();
+  /** By order key: messages, the first of which waits for its device. */
+  readonly #waiting = new Map<string, Message[]>();
   /** Those that need not wait any longer, in order; of some the device was looked for just now. */
   #ready: { readonly message: Message; readonly isLookedFor: boolean }[] = [];
   #reading = 0;
   /** Reads that wait until one of those has ended. */
   readonly #next: (() => void)[] = [];
   readonly #closing = new AbortController();
-  /** Fails when nothing is waited for any more. */
-  readonly #closed = new Promise<never>((_, reject) => {
-    this.#closing.signal.addEventListener('abort', () => reject(new Error('The service stops.')), { once: true });
-  });
 
   constructor(parts: DeviceReadsParts<Message>) {
     this.#parts = parts;
-    this.#closed.catch(() => {});
   }
 
   /** True where the message waits here from now on. */
@@ -51,12 +41,13 @@ export class DeviceReads<Message extends OfDevice> {
     const { deviceId, orderKey } = message;
     if (this.#waiting.size > 0) {
       const behind = this.#waiting.get(orderKey);
-      behind?.messages.push(message);
+      behind?.push(message);
       if (behind !== undefined) return true;
     }
     // What is not found was removed: its messages go on, and are denied.
     if (deviceId === undefined || isLookedFor || this.#parts.directory.peek(deviceId) !== undefined) return false;
-    this.#waiting.set(orderKey, { messages: [message], read: this.#read(orderKey, deviceId) });
+    this.#waiting.set(orderKey, [message]);
+    void this.#read(orderKey, deviceId);
     return true;
   }
 
@@ -69,11 +60,6 @@ export class DeviceReads<Message extends OfDevice> {
 
   get hasWaiting(): boolean {
     return this.#waiting.size > 0;
-  }
-
-  /** Resolves when those that wait now may be taken. */
-  async read(): Promise<void> {
-    await Promise.all([...this.#waiting.values()].map(({ read }) => read));
   }
 
   /** What cannot be read now is dropped. */
@@ -99,9 +85,7 @@ export class DeviceReads<Message extends OfDevice> {
         await delay(waitMs, undefined, { signal, ref: false }).catch(() => {});
       }
     }
-    const { messages } = this.#waiting.get(orderKey) as Behind<Message>;
-    this.#waiting.delete(orderKey);
-    for (const [n, message] of messages.entries()) this.#ready.push({ message, isLookedFor: n === 0 });
+    for (const [n, message] of this.#end(orderKey).entries()) this.#ready.push({ message, isLookedFor: n === 0 });
     this.#parts.onReady();
   }
 
@@ -109,10 +93,16 @@ export class DeviceReads<Message extends OfDevice> {
   async #find(deviceId: DeviceId): Promise<void> {
     if (this.#reading === limits.deviceReadsMax) await new Promise<void>((resolve) => this.#next.push(resolve));
     else this.#reading += 1;
+    const { promise: closed, reject } = Promise.withResolvers<never>();
+    const stop = () => reject(new Error('The service stops.'));
+    const { signal } = this.#closing;
+    if (signal.aborted) stop();
+    // Of its own for each read: what lives as long as the service would remember all that have waited for it.
+    signal.addEventListener('abort', stop);
     try {
-      if (this.#closing.signal.aborted) throw new Error('The service stops.');
-      await Promise.race([this.#parts.directory.find(deviceId), this.#closed]);
+      await Promise.race([this.#parts.directory.find(deviceId), closed]);
     } finally {
+      signal.removeEventListener('abort', stop);
       const next = this.#next.shift();
       if (next === undefined) this.#reading -= 1;
       else next();
@@ -120,8 +110,12 @@ export class DeviceReads<Message extends OfDevice> {
   }
 
   #drop(orderKey: string, error: unknown): void {
-    const { messages } = this.#waiting.get(orderKey) as Behind<Message>;
+    for (const message of this.#end(orderKey)) this.#parts.onDropped(message, error);
+  }
+
+  #end(orderKey: string): readonly Message[] {
+    const messages = this.#waiting.get(orderKey) ?? [];
     this.#waiting.delete(orderKey);
-    for (const message of messages) this.#parts.onDropped(message, error);
+    return messages;
   }
 }

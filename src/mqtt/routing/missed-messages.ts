@@ -3,8 +3,7 @@
 import type { CommittedPushesOf } from '../../domain/datapoints/followed-pushes.ts';
 import type { ClientMessage } from '../../domain/ports/commit-log.ts';
 import type { MissedCommit, MqttSessions } from '../../domain/ports/mqtt-sessions.ts';
-import { bothForms } from '../topics.ts';
-import type { Delivery } from './delivery.ts';
+import { type Delivery, formsOf } from './delivery.ts';
 import type { OutgoingPublish } from './publish-router.ts';
 import { RoutedMessage } from './routed-message.ts';
 
@@ -36,15 +35,4 @@ export class MissedMessages {
     }
     for (const { place, message } of made) stored.enqueueMissed(new RoutedMessage(message).toStore(), place);
   }
-}
-
-function formsOf({ gateway, ...message }: ClientMessage): OutgoingPublish[] {
-  const { payload, properties } = message;
-  const bytes = { payload: asBuffer(payload), properties: properties && asBuffer(properties) };
-  const own = gateway === undefined ? {} : { device: gateway };
-  return bothForms(message.topic).map((topic) => ({ ...message, ...bytes, ...own, topic }));
-}
-
-function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
 }

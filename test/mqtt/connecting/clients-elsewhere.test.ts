@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { type ToldClient, tell } from '../../../src/domain/clients/told-client.ts';
 import type { Engine } from '../../../src/domain/ports/engine.ts';
 import type { QuestionHandlers, QuestionKind, Questions } from '../../../src/domain/ports/questions.ts';
+import type { UserKey } from '../../../src/domain/users/user.ts';
 import { make } from '../../support/api/calls.ts';
 import { engineWith } from '../../support/engine-with.ts';
 import { Client } from '../../support/mqtt/mqtt-client.ts';
@@ -120,16 +121,22 @@ test('a client that only a silent server may have is answered 503 with its id, a
 });
 
 test('another server is answered what is connected here, and who asks for somebody else disconnects nothing', async () => {
-  const user = (await server.running.engine.stores.users.findByName('owner'))?.key;
-  const stranger = (await server.running.engine.stores.users.findByName('stranger'))?.key;
+  const keyOf = async (name: string) => (await server.running.engine.stores.users.findByName(name))?.key as UserKey;
+  const [user, stranger] = [await keyOf('owner'), await keyOf('stranger')];
   const client = await Client.connect(server, 'owner', { clientId: 'here' });
   assert.deepEqual(await handlers['clients-counted']({ user }), { connected: 1, kept: 0 });
-  assert.deepEqual(await handlers['clients-counted']({ user: stranger }), { connected: 0, kept: 0 });
+  assert.deepEqual(await handlers['clients-counted']({ user: 'everybody' }), { connected: 1, kept: 0 });
+  // What was lost on the way is nobody's.
+  for (const other of [{ user: stranger }, {} as { readonly user: UserKey }])
+    assert.deepEqual(await handlers['clients-counted'](other), { connected: 0, kept: 0 });
   const { clients } = await handlers['clients-listed']({ user, state: 'connected', offset: 0, limit: 10 });
   assert.deepEqual(clients.map(({ id }) => id), ['here']); // biome-ignore format: short
   assert.equal((await handlers['client-found']({ client: 'here' })).client?.owner, user);
   const how = { client: 'here', keepSession: true, by: 'somebody' };
   assert.deepEqual(await handlers['client-disconnected']({ ...how, user: stranger }), { isDone: false });
+  assert.deepEqual(await handlers['client-disconnected'](how as typeof how & { readonly user: UserKey }), {
+    isDone: false,
+  });
   await client.roundTrip();
   assert.deepEqual(await handlers['client-disconnected']({ ...how, user }), { isDone: true });
   await client.closed;

@@ -6,7 +6,7 @@ import { limits } from '../../../config/limits.ts';
 import type { ClientMessage, FollowedPush } from '../../../domain/ports/commit-log.ts';
 import { CorruptChunk, UnknownVersion } from '../../shared/codec/bytes/corrupt-chunk.ts';
 import { stoppingRefusal, unknownOutcome } from '../../shared/write-failure.ts';
-import { contentOf, type Query, UnreadableRow, withBytes } from './log-reader.ts';
+import { contentOf, type Query, StepSize, UnreadableRow, withBytes } from './log-reader.ts';
 import type { LogRowContent, NumberedPlace } from './log-row.ts';
 import type { LogState, StoredPass } from './log-state.ts';
 import { followedPushes } from './push-section.ts';
@@ -66,17 +66,15 @@ interface FollowingParts {
   readonly onGap: (error: Error) => void;
 }
 
-/** Rows read at once: until their size is known, and at most; and their bytes, about. */
-const rowsAtFirst = 20;
-const rowsAtOnce = 500;
-const bytesAtOnce = 4 * 1024 * 1024;
+/** Bytes of a row as they are taken to be until its size is known: so that few are read at first. */
+export const followedRowBytes = 200 * 1024;
 /** Milliseconds between two looks for the end of a commit of this process. */
 const ownPollMs = 2;
 
 export class LogFollowing {
   readonly #parts: FollowingParts;
   #turn: Promise<unknown> = Promise.resolve();
-  #wanted = rowsAtFirst;
+  readonly #step = new StepSize(followedRowBytes);
   #asked: Promise<void> | undefined;
   #isClosed = false;
   /** A row whose bytes were not there. */
@@ -195,7 +193,7 @@ export class LogFollowing {
   async #read(upTo: number): Promise<void> {
     const { query, node, state, writer, onGap } = this.#parts;
     while (state.lastRow < upTo) {
-      const wanted = Math.min(this.#wanted, upTo - state.lastRow);
+      const wanted = Math.min(this.#step.rows, upTo - state.lastRow);
       const rows = await query<FollowedRow>(nextSql, [state.lastRow, upTo, wanted, node]);
       const own = rows.findIndex((row) => row.writer === writer());
       const others = await withBytes(query, own < 0 ? rows : rows.slice(0, own));
@@ -245,7 +243,7 @@ export class LogFollowing {
     }
     flush();
     state.sealedAhead();
-    this.#wanted = Math.max(1, Math.min(rowsAtOnce, Math.floor((bytesAtOnce * rows.length) / Math.max(bytes, 1))));
+    this.#step.came(rows.length, bytes);
     for (const step of steps) await this.#handOn(step);
     if (unreadable === undefined) return;
     this.#parts.onGap(unreadable);

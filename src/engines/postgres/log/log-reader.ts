@@ -37,10 +37,27 @@ interface Row extends StoredRow {
   readonly count: number;
 }
 
-/** Rows asked for by one statement, about bytes of them, and bytes until these are known. */
+/** Rows asked for by one statement, and about bytes of them. */
 const rowsAtOnce = 500;
 const bytesAtOnce = 4 * 1024 * 1024;
-const bytesExpected = 32 * limits.logRowDatapointsMax;
+
+/** How many rows to ask for next, by the size of those that came. */
+export class StepSize {
+  #rows: number;
+
+  /** @param bytesExpected of a row, until its size is known. */
+  constructor(bytesExpected: number) {
+    this.#rows = Math.max(1, Math.floor(bytesAtOnce / bytesExpected));
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  came(rows: number, bytes: number): void {
+    this.#rows = Math.max(1, Math.min(rowsAtOnce, Math.floor((bytesAtOnce * rows) / Math.max(bytes, 1))));
+  }
+}
 
 const rowsSql =
   'SELECT ring, writer, seq, number, count, bytes FROM log WHERE number BETWEEN $1 AND $2 ORDER BY number';
@@ -51,9 +68,9 @@ const rowsSql =
  */
 export async function* readRows(query: Query, index: Float64Array): AsyncGenerator<readonly ReadRow[]> {
   const count = index.length / rowFields;
-  let wanted = Math.max(1, Math.floor(bytesAtOnce / bytesExpected));
+  const step = new StepSize(32 * limits.logRowDatapointsMax);
   for (let from = 0; from < count; ) {
-    const to = Math.min(count, from + wanted);
+    const to = Math.min(count, from + step.rows);
     const numberOf = (n: number) => index[n * rowFields + 4] as number;
     const rows = new Map<number, Row>();
     const found = await query<Row>(rowsSql, [numberOf(from), numberOf(to - 1)]);
@@ -72,7 +89,7 @@ export async function* readRows(query: Query, index: Float64Array): AsyncGenerat
     }
     yield read;
     from = to;
-    wanted = Math.max(1, Math.min(rowsAtOnce, Math.floor((bytesAtOnce * read.length) / Math.max(bytes, 1))));
+    step.came(read.length, bytes);
   }
 }
 

@@ -2,17 +2,12 @@
 // committed while nobody kept messages for them (engines/shared/mqtt/sessions/session-catch-up.ts). A batch is in memory at a time (I4).
 import type { MissedCommit } from '../../../domain/ports/mqtt-sessions.ts';
 import type { MissedCommits } from '../../shared/mqtt/mqtt-tables.ts';
-import { decodeFollowed, type FollowedRow } from './log-following.ts';
-import { type Query, withBytes } from './log-reader.ts';
-
-/** Rows read at once: until their size is known, and at most; and their bytes, about. */
-const rowsAtFirst = 20;
-const rowsAtOnce = 500;
-const bytesAtOnce = 4 * 1024 * 1024;
+import { decodeFollowed, type FollowedRow, followedRowBytes } from './log-following.ts';
+import { type Query, StepSize, withBytes } from './log-reader.ts';
 
 export class MissedRows {
   readonly #query: Query;
-  #wanted = rowsAtFirst;
+  readonly #step = new StepSize(followedRowBytes);
 
   constructor(query: Query) {
     this.#query = query;
@@ -20,7 +15,7 @@ export class MissedRows {
 
   /** What the next rows behind one have for MQTT, up to another that was committed. @throws Refusal `storage`, UnreadableRow */
   async read(behind: number, upTo: number): Promise<MissedCommits> {
-    const rows = await this.#query<FollowedRow>(missedSql, [behind, upTo, this.#wanted]);
+    const rows = await this.#query<FollowedRow>(missedSql, [behind, upTo, this.#step.rows]);
     const last = rows.at(-1);
     // Of rows that are sealed, the table may have been emptied.
     if (last === undefined) return { commits: [], upTo, gone: upTo - behind };
@@ -32,7 +27,7 @@ export class MissedRows {
       const { pushes, messages } = decodeFollowed(row);
       if (pushes.length > 0 || messages.length > 0) commits.push({ place: row.number, pushes, messages });
     }
-    this.#wanted = Math.max(1, Math.min(rowsAtOnce, Math.floor((bytesAtOnce * rows.length) / Math.max(bytes, 1))));
+    this.#step.came(rows.length, bytes);
     return { commits, upTo: last.number, gone: last.number - behind - rows.length };
   }
 }
