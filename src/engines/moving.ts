@@ -4,7 +4,7 @@ import { randomIds } from '../base/ids.ts';
 import { Refusal } from '../base/refusal.ts';
 import { systemClock } from '../base/time/clock.ts';
 import type { OnProgress } from '../domain/ports/maintenance.ts';
-import { noteMoved, readMovedMark } from './embedded/database/data-folder.ts';
+import { noteMoved, readMovedMark, syncMovedNote } from './embedded/database/data-folder.ts';
 import { FolderTarget } from './embedded/move/folder-target.ts';
 import { isInUse, openBeside, openSealed, type SealedEnd } from './embedded/move/open-source.ts';
 import { openEmbeddedEngine } from './embedded/open.ts';
@@ -78,6 +78,7 @@ async function moveToDatabase({ folder, url, onStep }: Ends): Promise<MoveOutcom
     const mark = readMovedMark(folder);
     const left = mark === undefined ? undefined : await target.comparedAs(mark);
     if (left !== undefined) {
+      syncMovedNote(folder);
       await target.finish();
       return { copied: 0, moved: left };
     }

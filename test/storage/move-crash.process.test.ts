@@ -1,6 +1,8 @@
 // `dundun move` is killed at any moment, with the power of the folder's disk or without, stopped for a while, and its database crashes.
 // Run again it comes to its end: every datapoint is there once. Until then the place it comes from serves, and no server starts on the half.
+import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { withoutPowerCuts } from '../support/crash/lossy-disk.ts';
 import { type Direction, MoveSite, type Trouble } from '../support/crash/move-site.ts';
 import { SeededRandom } from '../support/dice.ts';
 import { PostgresServer, withoutPostgres } from '../support/postgres.ts';
@@ -20,6 +22,15 @@ suite('a move that is cut off', { skip: withoutPostgres, timeout: isLong ? 3 * 3
     postgres = await PostgresServer.start({ isDurable: true });
   });
   after(() => postgres?.remove());
+
+  test('is there for good once a move says so, though the one before was killed behind its last note', {
+    skip: withoutPowerCuts,
+  }, async () => {
+    const site = new MoveSite({ direction: 'a database', postgres, random: new SeededRandom() });
+    await site.fill();
+    assert.ok(await site.cutOffBehindNote());
+    await site.finish({ isTold: true, loss: { kind: 'all' } });
+  });
 
   for (const direction of ['a folder', 'a database'] as const) {
     const { kill, stop, database } = times[direction];

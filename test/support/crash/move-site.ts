@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
 import type { SeededRandom } from '../dice.ts';
 import { at } from '../moved-answers.ts';
 import type { PostgresServer } from '../postgres.ts';
@@ -13,7 +14,7 @@ import {
   type Dundun,
   login,
   makeFolder,
-  type Running,
+  Running,
   readValues,
   runVerb,
   type Settings,
@@ -22,7 +23,9 @@ import {
   startVerb,
   withLimits,
 } from '../process.ts';
+import { until } from '../until.ts';
 import { LossyDisk, withoutPowerCuts } from './lossy-disk.ts';
+import type { Loss } from './power-cut.ts';
 
 export type Direction = 'a folder' | 'a database';
 export type Trouble = 'kill' | 'stop' | 'database';
@@ -133,6 +136,34 @@ export class MoveSite {
     return isMoved(move);
   }
 
+  /**
+   * A move to a database is killed between its note in the folder and the disk's having the note's name. @returns false where it
+   * has not come that far.
+   */
+  async cutOffBehindNote(): Promise<boolean> {
+    const note = join(this.#folder, 'moved');
+    // The move waits for its last step, of which this is in the way.
+    const holder = new pg.Client(this.#url);
+    await holder.connect();
+    await holder.query('BEGIN; LOCK TABLE chunk IN ACCESS SHARE MODE');
+    const move = this.#startMove();
+    await Promise.race([move.exit, until(() => existsSync(note))]);
+    await move.stop('SIGKILL');
+    await holder.end();
+    const isCutOff = existsSync(note) && (await this.#isHalf());
+    // As it was before the name was synced.
+    const script = `const { fsyncSync, openSync, renameSync } = require('node:fs');
+      const [note, folder] = process.argv.slice(1);
+      renameSync(note, note + '.new');
+      fsyncSync(openSync(folder, 'r'));
+      renameSync(note + '.new', note);`;
+    const renaming = new Running([process.execPath, '-e', script, note, this.#folder], {
+      settings: this.#disk?.settings ?? {},
+    });
+    assert.equal((await renaming.exit).code, 0, renaming.stderr);
+    return isCutOff;
+  }
+
   /** What is half moved is no place to start a server on, and where it comes from goes on serving. */
   async lookBetween(): Promise<void> {
     if (this.#random.oneIn(2) && (await this.#isHalf())) {
@@ -154,8 +185,9 @@ export class MoveSite {
   /**
    * Runs the move to its end where it is not there, and compares; then all begins anew with another target.
    * @param isTold whether a move has said that it came to its end: until then the power may take more with it.
+   * @param loss what the power takes with it at the end.
    */
-  async finish({ isTold }: { readonly isTold: boolean }): Promise<void> {
+  async finish({ isTold, loss }: { readonly isTold: boolean; readonly loss?: Loss }): Promise<void> {
     if (!isTold) this.#cutPower();
     if (!(await this.#isOver())) {
       const move = this.#startMove();
@@ -164,7 +196,7 @@ export class MoveSite {
       assert.ok(isMoved(move), move.stdout);
     }
     // Whoever is told that all is moved may switch the machine off.
-    this.#cutPower();
+    this.#cutPower(loss);
     const refused = await startRefused(this.#options(this.#ofSource));
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /were moved to/);
@@ -196,9 +228,9 @@ export class MoveSite {
     this.#disk = withoutPowerCuts === false ? new LossyDisk(this.#place) : undefined;
   }
 
-  #cutPower(): void {
+  #cutPower(loss?: Loss): void {
     if (this.#disk === undefined) return;
-    const { sectorsLost } = this.#disk.cut(this.#random);
+    const { sectorsLost } = this.#disk.cut(this.#random, loss);
     this.counts.powerCuts += 1;
     this.counts.sectorsLost += sectorsLost;
   }

@@ -72,6 +72,15 @@ export function noteMoved(folder: string, mark: string): void {
   }
 }
 
+/** Whoever noted it may have been killed before the name was on the disk. @throws Refusal `storage` */
+export function syncMovedNote(folder: string): void {
+  try {
+    syncNames(folder);
+  } catch (error) {
+    throw unusable(folder, error);
+  }
+}
+
 /** The mark of the note that the data were moved; undefined where there is none. */
 export function readMovedMark(folder: string): string | undefined {
   const path = join(folder, movedFile);
