@@ -755,6 +755,17 @@ export const limits = {
     pacedMs: 200,
     pacedPhasesMax: 20,
   },
+  /**
+   * Milliseconds between two looks whether there is room on the way to subscribers for what other servers have committed; and after which
+   * this server makes sure again that it is not taken for dead.
+   */
+  followedRoomMs: 5,
+  followedRoomMsMax: 1_000,
+  /** Milliseconds after which what MQTT sessions must get is written again, where the database was away; and in all. Beyond: it is refused. */
+  mqttWriteRetryMs: 100,
+  mqttWriteKeptMsMax: 600_000,
+  /** Milliseconds after which a message for MQTT that waits to be stored holds up what others commit, where as much is on its way as may be. */
+  routerHeldMs: 500,
   /** Statements of the registry and of MQTT sessions waiting for their commit. Beyond: 503. */
   queueStatementsMax: 50_000,
   /**

@@ -58,6 +58,7 @@ export class MqttRouting {
       stored: parts.stored,
       handOut: (message, recipients, done) => this.forwarding.handOut(message, recipients, done),
       flush: () => this.forwarding.flush(),
+      load: (topic) => this.messages.load(topic),
     });
     this.shared = new SharedSubscriptions({
       ...{ sessions: this.sessions, access: this.access, stored: parts.stored },
@@ -123,6 +124,7 @@ export class MqttRouting {
 
   /** All are handed on in one turn, so that none is twice where this fails and is called again. */
   async #followRelayed(messages: readonly ClientMessage[]): Promise<void> {
+    await this.#parts.writer.roomForOthers();
     for (const message of await this.#prepared(messages)) this.delivery.relayed(message);
   }
 

@@ -169,6 +169,8 @@ export class MqttServer implements ClientOwner {
     const timeIsUp = new Promise<void>((resolve) => setTimeout(resolve, limits.drainMsMax).unref());
     await Promise.race([this.idle(), timeIsUp]);
     this.#routing.delivery.queue.close();
+    this.#parts.stored.giveUp();
+    this.#routing.router.giveUp();
     // One turn of the event loop lets the acknowledgements reach their sockets.
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.#connections.isClosed = true;

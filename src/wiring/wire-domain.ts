@@ -147,7 +147,7 @@ export async function wireDomain(parts: {
     directory,
     sensorRefsOf: (sensors) => stores.watch.sensorRefsOf(sensors),
   });
-  publishFollowed(commitLog, { feed, committedPushesOf });
+  publishFollowed(commitLog, { feed, committedPushesOf, room: () => writer.roomForOthers() });
   await stores.secrets.getOrCreate('token-key', () => ids.bytes(32));
   const tokenKeys = new TokenKeys({ find: () => stores.secrets.getRotated('token-key'), clock: clocks.forExpiry });
   const rotationKey = await stores.secrets.getOrCreate('session-key', () => ids.bytes(32));

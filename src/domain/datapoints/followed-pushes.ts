@@ -1,6 +1,7 @@
 // Publishes what other processes have committed in this process's feed, and so to its MQTT subscribers, its live
 // streams and, where it evaluates them, its rules, just as what it commits itself (I2, I3). The commit log calls this
-// and waits for it, so that nothing gathers here (I4).
+// and waits for it, so that nothing gathers here (I4); nor does it on the way to subscribers: what cannot be stored for their sessions
+// at the moment has the log wait.
 import type { Device, DeviceId } from '../devices/device.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { Sensor, SensorId, SensorKey } from '../devices/sensor.ts';
@@ -38,9 +39,19 @@ export function committedPushes({ directory, sensorRefsOf }: CommittedPushesPart
 /** From now on, publishes in the feed what the log follows. */
 export function publishFollowed(
   commitLog: Pick<CommitLog, 'onFollowed'>,
-  { feed, committedPushesOf }: { readonly feed: Feed; readonly committedPushesOf: CommittedPushesOf },
+  {
+    feed,
+    committedPushesOf,
+    room,
+  }: {
+    readonly feed: Feed;
+    readonly committedPushesOf: CommittedPushesOf;
+    /** Resolves when there is room on the way to subscribers. @throws Refusal `busy` */
+    readonly room: () => Promise<void>;
+  },
 ): void {
   commitLog.onFollowed = async (pushes) => {
+    await room();
     // All in one turn: where something fails before, the log calls again, and nothing of it is published twice.
     for (const push of await committedPushesOf(pushes)) feed.publish(push);
   };

@@ -44,7 +44,19 @@ export interface WillKey extends PacketClient {
 }
 
 /** Writes to which the same object is given in one turn of the event loop are stored in one commit, or none of them. */
-export type JoinedWrites = object;
+export interface JoinedWrites {
+  readonly isJoined: true;
+}
+
+/** How a message is stored. */
+export interface MessageWriting {
+  readonly joined?: JoinedWrites | undefined;
+  /**
+   * Its publisher was told that it is stored. Where the database is away, it is stored when that is back, in its place, and until then
+   * whoever waits for it goes on waiting.
+   */
+  readonly isPromised?: boolean | undefined;
+}
 
 /**
  * Packet ids of messages of QoS 2 that await PUBREL, `limits.inflightMax` at most. Those that are added here are not stored: they
@@ -277,7 +289,9 @@ export interface MqttSessions {
    */
   capacityToRetain(user: UserKey, packets: readonly RetainedCandidate[]): RetainedCapacity | Promise<RetainedCapacity>;
   /** Queues a message for the stored sessions that subscribe to it. */
-  enqueueForSubscribers(packet: StoredPacket, joined?: JoinedWrites): Promise<void>;
+  enqueueForSubscribers(packet: StoredPacket, writing?: MessageWriting): Promise<void>;
+  /** The service stops: nothing waits for the database any more, be it promised or not. */
+  giveUp(): void;
   /** Queues a message of a commit for those of the stored sessions that have missed it. */
   enqueueMissed(packet: StoredPacket, place: number): void;
   /** Called when what is committed is handed on from now on, with `enqueueForSubscribers`. */
@@ -293,7 +307,7 @@ export interface MqttSessions {
   setup(broker: BrokerIdentity): Promise<void>;
   /** Ends long reads; resolves when all writes are committed. */
   destroy(): Promise<void>;
-  storeRetained(packet: StoredPacket, joined?: JoinedWrites): Promise<void>;
+  storeRetained(packet: StoredPacket, writing?: MessageWriting): Promise<void>;
   createRetainedStream(filter: string): AsyncIterable<unknown>;
   createRetainedStreamCombi(filters: readonly string[]): AsyncIterable<unknown>;
   addSubscriptions(client: PacketClient, subscriptions: readonly Subscription[]): Promise<void>;

@@ -96,6 +96,10 @@ export class Delivery implements FanOut {
     return sum;
   }
 
+  get isHeldUp(): boolean {
+    return this.#router.isHeldUp;
+  }
+
   isFullFor(caller: Caller, more: number): boolean {
     return this.share.isFullFor(caller, more);
   }
@@ -111,7 +115,9 @@ export class Delivery implements FanOut {
   #take(committed: Committed): void {
     if (committed.kind === 'sensor' && committed.readings.length === 0) {
       if (committed.original?.payload.length === 0)
-        this.clear(presentTopicOf(committed, committed.device.id), committed.device).catch(() => {});
+        this.clear(presentTopicOf(committed, committed.device.id), committed.device, { isPromised: true }).catch(
+          () => {},
+        );
       return;
     }
     const { qos = 0, retain = false } = committed.original ?? {};
@@ -169,8 +175,12 @@ export class Delivery implements FanOut {
   }
 
   /** Removes the retained message of a device's topic, after all messages of that device taken before. */
-  async clear(topic: string, device: { readonly key: number }): Promise<void> {
-    const message = { payload: Buffer.alloc(0), qos: 0 as const, retain: true, isSilent: true };
+  async clear(
+    topic: string,
+    device: { readonly key: number },
+    { isPromised = false }: { readonly isPromised?: boolean } = {},
+  ): Promise<void> {
+    const message = { payload: Buffer.alloc(0), qos: 0 as const, retain: true, isSilent: true, isPromised };
     const order = { caller: serviceCaller, orderKey: orderKeyOf(device), subscribers: 0, bytes: 0 };
     await this.queue.putAndWait(bothForms(topic).map((form) => ({ ...order, message: { ...message, topic: form } })));
   }
@@ -188,7 +198,7 @@ export function formsOf({ gateway, ...message }: ClientMessage): OutgoingPublish
   const { payload, properties } = message;
   const bytes = { payload: asBuffer(payload), properties: properties && asBuffer(properties) };
   const own = gateway === undefined ? {} : { device: gateway };
-  return bothForms(message.topic).map((topic) => ({ ...message, ...bytes, ...own, topic }));
+  return bothForms(message.topic).map((topic) => ({ ...message, ...bytes, ...own, topic, isPromised: true }));
 }
 
 /** In the order of the payloads, each under all topics. */
@@ -206,6 +216,7 @@ function messagesOf(
     setting: committed.kind === 'actuator' ? committed.setting : undefined,
     isOfGuest: committed.caller?.isGuest ? (true as const) : undefined,
     properties: properties && asBuffer(properties),
+    isPromised: true,
   };
   return payloadsOf(committed).flatMap((payload) =>
     topics.map(({ topic, id, exactLevels }) => ({

@@ -29,6 +29,11 @@ export interface OutgoingPublish {
   readonly publisherId?: string | undefined;
   /** Of a message of QoS 2: it is sent to nobody where its receipt cannot be stored. The receipt's writing has begun. */
   readonly receipt?: Receipt | undefined;
+  /**
+   * Its publisher was told that it is stored, and does not send it again: what is stored of it for sessions is tried until it stands.
+   * Meanwhile all that comes later waits, so that no session gets it in another order.
+   */
+  readonly isPromised?: boolean;
   /** Only changes the retained message; delivered to nobody. */
   readonly isSilent?: boolean;
 }
@@ -48,6 +53,8 @@ export type Routed = (error?: unknown) => void;
 export interface PublishRouter {
   /** False when there are no subscriptions at all. */
   readonly isWatched: boolean;
+  /** Whether a message has waited for long to be stored, and all others behind it. */
+  readonly isHeldUp: boolean;
   /** Whether any connected client or stored session is to get a message on this topic, or it is retained. */
   wants(topic: string, options: MessageKind): boolean;
   /** How many subscriptions of connected clients match a topic, and name the levels that must be named. */

@@ -4,7 +4,7 @@ import type { JoinedWrites } from '../../domain/ports/mqtt-sessions.ts';
 
 export class Receipt {
   /** To be given to what is stored in the same commit. */
-  readonly joined: JoinedWrites = {};
+  readonly joined: JoinedWrites = { isJoined: true };
   readonly #store: (joined: JoinedWrites) => Promise<void>;
   #stored: Promise<void> | undefined;
 

@@ -9,10 +9,18 @@ export interface FanOut {
   bytesOf(pushes: readonly Push[]): number;
   /** Whether `more` bytes are beyond the caller's share. False for a caller that has none on its way. */
   isFullFor(caller: Caller, more: number): boolean;
+  /** Whether messages wait because what must be stored of them cannot be now. */
+  readonly isHeldUp: boolean;
   /** Counts bytes from the acceptance of a push; `release` counts them back at its commit. */
   reserve(caller: Caller, bytes: number): void;
   release(caller: Caller, bytes: number): void;
 }
 
 /** For a service without subscribers. */
-export const noFanOut: FanOut = { bytesOf: () => 0, isFullFor: () => false, reserve: () => {}, release: () => {} };
+export const noFanOut: FanOut = {
+  isHeldUp: false,
+  bytesOf: () => 0,
+  isFullFor: () => false,
+  reserve: () => {},
+  release: () => {},
+};

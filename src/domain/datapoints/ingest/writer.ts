@@ -3,6 +3,7 @@
 // commit, in commit order) and I4 (a bounded queue that refuses with `busy`). The queue is shared among callers: a
 // caller that floods it is refused while others are accepted. Pushes of one caller never overtake each other.
 import { Refusal } from '../../../base/refusal.ts';
+import { limits } from '../../../config/limits.ts';
 import type { Caller } from '../../callers/caller.ts';
 import { FairShare } from '../../callers/fair-share.ts';
 import type { CommitLog, PushedAs } from '../../ports/commit-log.ts';
@@ -214,6 +215,19 @@ export class Writer {
    */
   setFanOut(fanOut: FanOut): void {
     this.#fanOut = fanOut;
+  }
+
+  /**
+   * Resolves when there is room on the way to subscribers for what other processes have committed. Where what is on its way cannot be
+   * stored now, and is as much as may be, that waits.
+   * @throws Refusal `busy` after a moment: whoever asks looks whether this process may go on, and asks again.
+   */
+  async roomForOthers(): Promise<void> {
+    const endMs = performance.now() + limits.followedRoomMsMax;
+    while (this.#fanOut.isHeldUp && this.#fanOut.isFullFor(serviceCaller, 1)) {
+      if (performance.now() > endMs) throw new Refusal('busy', 'What waits for MQTT sessions cannot be stored now.');
+      await new Promise((resolve) => setTimeout(resolve, limits.followedRoomMs));
+    }
   }
 
   /** Resumes messages that wait for capacity, in order. */

@@ -11,6 +11,7 @@ const uniqueViolation = '23505';
 const foreignKeyViolation = '23503';
 const diskFull = '53100';
 const queryCanceled = '57014';
+const readOnly = '25006';
 /** Another transaction was in the way: the same one again may succeed. */
 const conflictCodes = new Set(['40001', '40P01']);
 /**
@@ -53,6 +54,19 @@ export function isTimeUp(error: unknown): boolean {
 /** Whether the same transaction may succeed when it is run again. */
 export function isConflict(error: unknown): boolean {
   return conflictCodes.has((error as DatabaseError).code ?? '');
+}
+
+/**
+ * Whether what failed so may succeed a moment later, without anybody's doing: no connection, a conflict, or a standby that is not
+ * the primary yet.
+ */
+export function mayPass(error: unknown): boolean {
+  return isConnectionLost(error) || isConflict(error) || isReadOnly(error);
+}
+
+/** Whether the server is a standby, or no primary any more. */
+export function isReadOnly(error: unknown): boolean {
+  return (error as DatabaseError).code === readOnly;
 }
 
 /** The failure that an error of PostgreSQL, or any other error, stands for. */

@@ -6,9 +6,11 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { setLimits } from '../../../../test/support/limits.ts';
 import { createDatabase, dropDatabase, withoutPostgres } from '../../../../test/support/postgres.ts';
 import { until } from '../../../../test/support/until.ts';
+import { limits } from '../../../config/limits.ts';
 import { MqttPersistence } from '../../shared/mqtt/mqtt-persistence.ts';
 import { client, isRefusal, message, payloads, read } from '../../shared/mqtt/mqtt-runs.suite.ts';
 import { PostgresDatabase } from '../database/postgres-database.ts';
@@ -35,13 +37,21 @@ async function open(database: PostgresDatabase, run: string, holder?: string): P
 }
 
 /** An address of the same database behind a socket of the test, which can cut what goes through it. */
-async function cuttableUrl(t: TestContext, url: string): Promise<{ readonly url: string; cut(): void }> {
+async function cuttableUrl(
+  t: TestContext,
+  url: string,
+): Promise<{ readonly url: string; isAway: boolean; cut(): void }> {
   const address = new URL(url);
   const name = '.s.PGSQL.5432';
   const target = join(address.searchParams.get('host') ?? '', name);
   const folder = await mkdtemp(join(tmpdir(), 'dundun-cut-'));
+  address.searchParams.set('host', folder);
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
+    if (cuttable.isAway) {
+      socket.destroy();
+      return;
+    }
     const beyond = connect(target);
     for (const [one, other] of [
       [socket, beyond],
@@ -57,15 +67,25 @@ async function cuttableUrl(t: TestContext, url: string): Promise<{ readonly url:
     for (const socket of sockets) socket.destroy();
     sockets.clear();
   };
+  const cuttable = { url: address.href, isAway: false, cut };
   await new Promise<void>((resolve) => server.listen(join(folder, name), resolve));
   t.after(async () => {
     cut();
     server.close();
     await rm(folder, { recursive: true, force: true });
   });
-  address.searchParams.set('host', folder);
-  return { url: address.href, cut };
+  return cuttable;
 }
+
+async function makeCommitsSlow(database: PostgresDatabase): Promise<void> {
+  await database.query(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM pg_sleep(0.3); RETURN NULL; END $$`);
+  await database.query(`CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON mqtt_message DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION slow()`);
+}
+
+const commits = `FROM pg_stat_activity WHERE datname = current_database()
+  AND application_name = 'dundun mqtt' AND state = 'active' AND query = 'COMMIT'`;
 
 suite('tables of MQTT on PostgreSQL', { skip: withoutPostgres }, () => {
   setLimits({ sessionsTakenEveryMs: 50 });
@@ -118,13 +138,8 @@ suite('tables of MQTT on PostgreSQL', { skip: withoutPostgres }, () => {
       await Promise.all([direct.close(), database.close()]);
       await dropDatabase(url);
     });
-    await direct.query(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
-      $$ BEGIN PERFORM pg_sleep(0.3); RETURN NULL; END $$`);
-    await direct.query(`CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON mqtt_message DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION slow()`);
+    await makeCommitsSlow(direct);
     const persistence = await open(database, 'run');
-    const commits = `FROM pg_stat_activity WHERE datname = current_database()
-      AND application_name = 'dundun mqtt' AND state = 'active' AND query = 'COMMIT'`;
     const committing = () => until(async () => (await direct.query(`SELECT 1 ${commits}`)).length > 0);
 
     // The server goes on with the commit, and nobody is there for its answer.
@@ -138,6 +153,35 @@ suite('tables of MQTT on PostgreSQL', { skip: withoutPostgres }, () => {
     await direct.query(`SELECT pg_terminate_backend(pid) ${commits}`);
     await refused;
     assert.deepEqual(await payloads(persistence.outgoingStream(client)), ['m1']);
+    await persistence.destroy();
+  });
+
+  test('while the database is away what was promised waits in its place, and all else is refused at once', async (t) => {
+    const url = await createDatabase();
+    const cuttable = await cuttableUrl(t, url);
+    const [direct, database] = [new PostgresDatabase(url), new PostgresDatabase(cuttable.url)];
+    t.after(async () => {
+      await Promise.all([direct.close(), database.close()]);
+      await dropDatabase(url);
+    });
+    const persistence = await open(database, 'run');
+    await persistence.addSubscriptions({ id: 'c1' }, [{ topic: 'a', qos: 1 }]);
+    const promise = (number: number) =>
+      persistence.enqueueForSubscribers(message(number, { topic: 'a' }), { isPromised: true });
+    await makeCommitsSlow(direct);
+    // Nobody is there for the answer of its commit.
+    const promised = [promise(1)];
+    await until(async () => (await direct.query(`SELECT 1 ${commits}`)).length > 0);
+    cuttable.isAway = true;
+    cuttable.cut();
+    for (let n = 2; n < 6; n++) {
+      promised.push(promise(n));
+      await assert.rejects(persistence.outgoingEnqueue({ clientId: 'c1' }, message(0)), isRefusal('storage'));
+      await delay(limits.mqttWriteRetryMs);
+    }
+    cuttable.isAway = false;
+    await Promise.all(promised);
+    assert.deepEqual(await payloads(persistence.outgoingStream(client)), ['m1', 'm2', 'm3', 'm4', 'm5']);
     await persistence.destroy();
   });
 

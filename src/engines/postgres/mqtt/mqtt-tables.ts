@@ -6,7 +6,7 @@ import type { Log } from '../../../base/log.ts';
 import { limits } from '../../../config/limits.ts';
 import type { LoadedSessions, LoadingParts, MqttChange, MqttTables } from '../../shared/mqtt/mqtt-tables.ts';
 import { storageRefusal, unknownOutcome } from '../../shared/write-failure.ts';
-import { isConflict, isConnectionLost, writeRefusalOf } from '../database/database-error.ts';
+import { isConflict, isConnectionLost, isReadOnly, mayPass, writeRefusalOf } from '../database/database-error.ts';
 import { WrittenFormats } from '../database/formats.ts';
 import type { OwnConnection, PostgresDatabase, QueryRows } from '../database/postgres-database.ts';
 import { PostgresMqttReads } from './mqtt-reads.ts';
@@ -46,6 +46,8 @@ export class PostgresMqttTables implements MqttTables {
   #unit = 0;
   #unsettled: Unsettled | undefined;
   #isClosed = false;
+  /** Refusals of writes that may stand when they are made again. */
+  readonly #passing = new WeakSet<object>();
 
   constructor({ database, log, holder, handedOn = noLog, written = new WrittenFormats() }: MqttTablesOptions) {
     this.#written = written;
@@ -58,6 +60,8 @@ export class PostgresMqttTables implements MqttTables {
       own: () => ({ node: this.#node, epoch: this.#epoch, keptRow: this.#keptRow, ownRows: this.#ownRows }),
     });
   }
+
+  readonly countsRecipients = true;
 
   /** One transaction at a time; without a connection any number, because they are refused at once. */
   get unitsAtOnce(): number {
@@ -89,18 +93,38 @@ export class PostgresMqttTables implements MqttTables {
     return loadSessions(this.#database, this.#node, parts);
   }
 
-  async write(changes: readonly MqttChange[]): Promise<readonly number[]> {
+  async write(
+    changes: readonly MqttChange[],
+    { isPatient = false }: { readonly isPatient?: boolean } = {},
+  ): Promise<readonly number[]> {
     for (let attempt = 1; ; attempt++) {
       const connection = this.#connection;
-      if (connection === undefined) throw storageRefusal(new Error('There is no connection to the database.'));
+      if (connection === undefined)
+        throw this.#pass(storageRefusal(new Error('There is no connection to the database.')));
       const unit = planUnit(changes, this.#node, this.#written.of('session'));
       try {
-        await this.#store(connection, unit);
+        await this.#store(connection, unit, isPatient);
         return unit.counts;
       } catch (error) {
-        if (!isConflict(error) || attempt >= limits.postgresConflictsMax) throw writeRefusalOf(error);
+        if (isConflict(error) && attempt < limits.postgresConflictsMax) continue;
+        // The primary may be another server by now.
+        if (isReadOnly(error)) this.#lose(connection, error as Error);
+        throw mayPass(error) ? this.#pass(writeRefusalOf(error)) : writeRefusalOf(error);
       }
     }
+  }
+
+  giveUp(): void {
+    this.#giveUp();
+  }
+
+  mayPass(error: unknown): boolean {
+    return this.#passing.has(error as object);
+  }
+
+  #pass(refusal: Error): Error {
+    this.#passing.add(refusal);
+    return refusal;
   }
 
   async close(): Promise<void> {
@@ -112,7 +136,7 @@ export class PostgresMqttTables implements MqttTables {
   }
 
   /** Statements are sent without waiting for answers; the commit waits for them. */
-  async #store(connection: OwnConnection, unit: PlannedUnit): Promise<void> {
+  async #store(connection: OwnConnection, unit: PlannedUnit, isPatient: boolean): Promise<void> {
     this.#unit += 1;
     const number = this.#unit;
     const begun = connection.query('BEGIN');
@@ -134,11 +158,11 @@ export class PostgresMqttTables implements MqttTables {
       const answer = taken[i]?.value;
       if (answer !== undefined) take?.(answer.rows, answer.count);
     }
-    await this.#commit(connection, number);
+    await this.#commit(connection, number, isPatient);
   }
 
   /** Where the connection breaks, the next one finds out what became of the commit, before anything else is stored. */
-  async #commit(connection: OwnConnection, number: number): Promise<void> {
+  async #commit(connection: OwnConnection, number: number, isPatient: boolean): Promise<void> {
     const unsettled = { number, ...Promise.withResolvers<boolean>() };
     // Nobody waits for it while the answer may still come.
     unsettled.promise.catch(() => {});
@@ -153,7 +177,8 @@ export class PostgresMqttTables implements MqttTables {
         throw error;
       }
       this.#lose(connection, error as Error);
-      late = setTimeout(() => unsettled.reject(unknownOutcome(error)), limits.postgresOutcomeMs).unref();
+      const msMax = isPatient ? limits.mqttWriteKeptMsMax : limits.postgresOutcomeMs;
+      late = setTimeout(() => unsettled.reject(unknownOutcome(error)), msMax).unref();
       if (!(await unsettled.promise)) throw error;
     } finally {
       clearTimeout(late);

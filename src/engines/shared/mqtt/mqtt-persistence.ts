@@ -6,6 +6,7 @@ import type {
   BrokerIdentity,
   IncomingIds,
   JoinedWrites,
+  MessageWriting,
   MqttSessions,
   PacketClient,
   QueueRecipient,
@@ -202,8 +203,8 @@ export class MqttPersistence implements MqttSessions {
     return this.#stores.close();
   }
 
-  storeRetained(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
-    return this.#retained.store(packet, joined);
+  storeRetained(packet: StoredPacket, { joined, isPromised = false }: MessageWriting = {}): Promise<void> {
+    return this.#retained.store(packet, { joined, isKept: isPromised });
   }
 
   createRetainedStream(filter: string): Readable {
@@ -240,8 +241,13 @@ export class MqttPersistence implements MqttSessions {
   }
 
   /** Keeps a message for all stored sessions that are to get it. */
-  enqueueForSubscribers(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
-    return this.#outgoing.enqueueFor(this.#index.subscriptions.takersOf(packet), packet, 'routed', joined);
+  enqueueForSubscribers(packet: StoredPacket, { joined, isPromised = false }: MessageWriting = {}): Promise<void> {
+    const writing = { joined, isKept: isPromised };
+    return this.#outgoing.enqueueFor(this.#index.subscriptions.takersOf(packet), packet, 'routed', writing);
+  }
+
+  giveUp(): void {
+    this.#stores.giveUp();
   }
 
   enqueueMissed(packet: StoredPacket, place: number): void {

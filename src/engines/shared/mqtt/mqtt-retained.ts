@@ -3,8 +3,9 @@
 // limits.retainedMax, and in bytes by each user's quota (I4).
 
 import { QlobberTrue } from 'qlobber';
+import { isTransient, Refusal } from '../../../base/refusal.ts';
 import { limits } from '../../../config/limits.ts';
-import type { JoinedWrites, RetainedCapacity, StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
+import type { RetainedCapacity, StoredPacket } from '../../../domain/ports/mqtt-sessions.ts';
 import type { UserKey } from '../../../domain/users/user.ts';
 import { filterGrammar } from './mqtt-filter-index.ts';
 import { packetColumns, packetFields } from './mqtt-packet.ts';
@@ -17,7 +18,7 @@ import {
   retainedPageRows,
 } from './mqtt-tables.ts';
 import { type MqttUsage, messageCost } from './mqtt-usage.ts';
-import type { MqttWrites } from './mqtt-writes.ts';
+import type { MqttWrites, Writing } from './mqtt-writes.ts';
 
 export class MqttRetained {
   readonly #writes: MqttWrites;
@@ -48,14 +49,14 @@ export class MqttRetained {
   }
 
   /** Stores the message as its topic's retained one; an empty payload removes that [MQTT-3.3.1-10]. */
-  async store(packet: StoredPacket, joined?: JoinedWrites): Promise<void> {
+  async store(packet: StoredPacket, writing: Writing = {}): Promise<void> {
     const { user, topic = '', qos = 0 } = packet;
     const isRemoval = packet.payload === undefined || packet.payload.length === 0;
     // Where the engine has to ask, a removal waits as well: changes of a topic are stored in the order of the calls.
     const answer = isRemoval ? this.capacityFor(undefined, []) : this.capacityFor(user, [packet]);
-    const capacity = answer instanceof Promise ? await answer : answer;
+    const capacity = answer instanceof Promise ? await this.#capacityFrom(answer, writing) : answer;
     if (isRemoval) {
-      const [gone = 0] = await this.#writes.write([{ kind: 'retained-removed', topic }], joined);
+      const [gone = 0] = await this.#writes.write([{ kind: 'retained-removed', topic }], writing);
       this.size -= gone;
       return;
     }
@@ -70,7 +71,7 @@ export class MqttRetained {
     try {
       const extra = packet.properties?.length ?? 0;
       const row = { user: user ?? null, qos, extra, mayAdd: added === 1, ...packetColumns(packet) };
-      const [outcome] = await this.#writes.write([{ kind: 'retained', ...row }], joined);
+      const [outcome] = await this.#writes.write([{ kind: 'retained', ...row }], writing);
       if (outcome !== retained.added) this.size -= added;
       if (outcome === retained.full) this.dropped += 1;
     } catch (error) {
@@ -81,6 +82,18 @@ export class MqttRetained {
       if (left > 0) this.#pendingBytes.set(user, left);
       else this.#pendingBytes.delete(user);
     }
+  }
+
+  /** What its publisher was told is stored is not lost because its quota cannot be asked for. */
+  #capacityFrom(
+    answer: Promise<RetainedCapacity>,
+    { isKept = false }: Writing,
+  ): Promise<{ readonly isAllowed: boolean }> {
+    // The same way for all, because each step is a microtask: changes of a topic are stored in the order of the calls.
+    return answer.catch((error: unknown) => {
+      if (!isKept || (error instanceof Refusal && !isTransient(error))) throw error;
+      return { isAllowed: true };
+    });
   }
 
   /** Whether the user's quota allows these messages, each replacing the one of its topic; and what they would add. */

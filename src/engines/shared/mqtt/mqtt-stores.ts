@@ -64,7 +64,9 @@ export class MqttStores {
     this.clocks = clocks;
     this.#log = log;
     this.rules = { matchesForm, mayReceive, isInUse, expiryMsOf };
-    this.#writes = new MqttWrites(tables);
+    this.#writes = new MqttWrites(tables, (err) =>
+      log?.error({ err }, 'messages that MQTT sessions were to get could not be stored'),
+    );
     this.usage = new MqttUsage(quotas);
     this.usage.onChange = () => {
       this.#usageTimer = setTimeout(() => void this.#writeUsage(), limits.mqttUsageLagMsMax).unref();
@@ -135,9 +137,16 @@ export class MqttStores {
     await this.#writes.idle();
   }
 
+  /** The service stops: what the database refuses from now on is not written again. */
+  giveUp(): void {
+    this.#writes.isLast = true;
+    this.#tables.giveUp?.();
+  }
+
   /** Stops long reads and cleaning; resolves when no write is pending. */
   async close(): Promise<void> {
     this.#writes.closed = true;
+    this.giveUp();
     this.sessions.close();
     this.catchUp?.close();
     await this.#expiry.close();

@@ -257,6 +257,15 @@ export interface MqttTables {
   readonly handover?: SessionHandover;
   /** Units under way at once, so that the engine never waits for the next. */
   readonly unitsAtOnce: number;
+  /** Whether a message counts in a unit as one row more for each session that gets it: a database gives up what takes too long. */
+  readonly countsRecipients?: boolean;
+  /**
+   * Whether a write that was refused with this error may stand when it is made again a moment later: the database is another process, and
+   * was away. Left out by an engine for which that is never so.
+   */
+  mayPass?(error: unknown): boolean;
+  /** The service stops: what is in doubt is not waited for any more. */
+  giveUp?(): void;
   /** Called before anything is read or written. */
   start(brokerId: string): Promise<void>;
   /**
@@ -266,10 +275,11 @@ export interface MqttTables {
   load(parts: LoadingParts): Promise<LoadedSessions>;
   /**
    * Stores all changes or none; resolves after the commit.
+   * @param options `isPatient`: where it is in doubt whether it was committed, waits for minutes until that is known.
    * @returns what each change counts as.
    * @throws Refusal `storage` when the disk refuses.
    */
-  write(changes: readonly MqttChange[]): Promise<readonly number[]>;
+  write(changes: readonly MqttChange[], options?: { readonly isPatient?: boolean }): Promise<readonly number[]>;
   /** Called when no change is pending. */
   close(): Promise<void>;
 }

@@ -75,12 +75,12 @@ export class MqttOutgoing {
     return this.enqueueFor(qosOf, packet, way);
   }
 
-  /** Like `enqueue`, for known sessions, each with the QoS of its subscription. */
+  /** Like `enqueue`, for known sessions, each with the QoS of its subscription. `writing`: as in mqtt-writes.ts. */
   async enqueueFor(
     qosOf: ReadonlyMap<StoredSession, number>,
     packet: StoredPacket,
     way: 'routed' | 'direct',
-    joined?: JoinedWrites,
+    writing: { readonly joined?: JoinedWrites | undefined; readonly isKept?: boolean } = {},
   ): Promise<void> {
     const bytes = messageCost(packet);
     const qosBySession = this.#reserveCapacity(qosOf, packet, bytes);
@@ -91,7 +91,7 @@ export class MqttOutgoing {
     const message = this.#numberOf(packet, way);
     try {
       const row = { message, bytes, recipients: qosBySession, ...packetColumns(packet) } as const;
-      await this.#writes.write([...rowsOf(qosBySession.keys()), { kind: 'message', ...row }], joined);
+      await this.#writes.write([...rowsOf(qosBySession.keys()), { kind: 'message', ...row }], writing);
     } catch (error) {
       for (const session of qosBySession.keys()) this.#releaseCapacity(session, 1, bytes);
       throw error;

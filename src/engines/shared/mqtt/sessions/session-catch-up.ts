@@ -198,10 +198,10 @@ export class SessionCatchUp {
   /** All of them, or none and again, for all takers that are not full. */
   async #store(found: readonly Missed[]): Promise<void> {
     while (found.length > 0 && !this.#isClosed) {
-      const joined: JoinedWrites = {};
+      const joined: JoinedWrites = { isJoined: true };
       const all = found.map(({ packet, takers }) => {
         const present = new Map([...takers].filter(([session]) => !session.ended));
-        return this.#outgoing.enqueueFor(present, packet, 'routed', joined);
+        return this.#outgoing.enqueueFor(present, packet, 'routed', { joined, isKept: true });
       });
       const failed = (await Promise.allSettled(all)).find((one) => one.status === 'rejected');
       if (failed === undefined) return;
@@ -244,8 +244,12 @@ export class SessionCatchUp {
   async #note(row: number): Promise<void> {
     // Behind all that is on its way to be stored.
     await this.#writes.finish([]);
+    const { lost } = this.#writes;
+    if ((this.#isClosed || this.#writes.isLast) && lost > 0) return;
     await this.#handover.noteKept(row);
     this.#notedRow = row;
+    // It was lost before what is noted.
+    this.#writes.lost -= lost;
   }
 
   #isDone(work: Promise<void>): Promise<boolean> {

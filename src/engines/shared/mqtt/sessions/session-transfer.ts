@@ -1,6 +1,7 @@
 // Passes stored sessions between processes that share a database: lets one go when all of it is stored, and takes one that no
 // other process has, with its filters and all that waits for it. An engine of one process has no handover, and nothing to pass.
 
+import { storageRefusal } from '../../write-failure.ts';
 import type { MqttTables, SessionHandover, TakenSession } from '../mqtt-tables.ts';
 import type { MqttUsage } from '../mqtt-usage.ts';
 import type { MqttWrites } from '../mqtt-writes.ts';
@@ -64,6 +65,9 @@ export class SessionTransfer {
     if (!this.#leaving.has(clientId)) return;
     // Behind all that was to be stored of it.
     await this.#writes.finish([]);
+    // What was lost is in the log: whoever takes the sessions of this process over reads it behind its last note.
+    if (this.#writes.isLast && this.#writes.lost > 0)
+      throw storageRefusal(new Error('The service stops, and has not stored all that the session was to get.'));
     await this.#handover.letGo(clientId, this.#leaving.get(clientId));
     this.#leaving.delete(clientId);
   }

@@ -153,7 +153,7 @@ export class StoredSessions {
 
   /** Stores changes of a session, after its row where that is not stored yet. */
   async write(session: StoredSession, changes: readonly MqttChange[], joined?: JoinedWrites): Promise<void> {
-    await this.#writes.write([...rowsOf([session]), ...changes], joined);
+    await this.#writes.write([...rowsOf([session]), ...changes], { joined });
     session.stored = true;
   }
 
