@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { limits } from '../../../src/config/limits.ts';
-import { openDatabase } from '../database.ts';
+import { runSql } from '../data.ts';
 import { Client } from '../mqtt/mqtt-client.ts';
 import { password } from '../people.ts';
 import type { TestServer } from '../test-server.ts';
@@ -70,16 +70,15 @@ async function prepareLinks(server: TestServer, { operationId }: Operation, id: 
     await server.call('admin', 'PUT', `/users/${id}/email`, { text: 'awa@dundun.example' });
   if (purpose === undefined) return;
   await server.running.idle();
-  const database = openDatabase(server.folder);
   const hash = createHash('sha256').update(linkSecret).digest('base64');
-  database.prepare('UPDATE user SET email_confirmed = ? WHERE id = ?').run('awa@dundun.example', id);
-  database
-    .prepare(
-      `INSERT INTO account_link (hash, user, purpose, email, date_created, expires)
-        SELECT ?, key, ?, 'awa@dundun.example', ?, ? FROM user WHERE id = ?`,
-    )
-    .run(hash, purpose, server.clock.now(), server.clock.now() + limits.accountLinkMs, id);
-  database.close();
+  const { clock, folder } = server;
+  await runSql(folder, `UPDATE "user" SET email_confirmed = 'awa@dundun.example' WHERE id = '${id}'`);
+  await runSql(
+    folder,
+    `INSERT INTO account_link (hash, "user", purpose, email, date_created, expires)
+      SELECT '${hash}', key, '${purpose}', 'awa@dundun.example', ${clock.now()}, ${clock.now() + limits.accountLinkMs}
+      FROM "user" WHERE id = '${id}'`,
+  );
 }
 
 /** Makes the device of the examples one that admin was handed by awa. */
