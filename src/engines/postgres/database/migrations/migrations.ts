@@ -15,6 +15,7 @@ import * as releases from './0011-releases.ts';
 import * as distribution from './0012-distribution.ts';
 import * as keptRows from './0013-kept-rows.ts';
 import * as questions from './0014-questions.ts';
+import * as removedParts from './0015-removed-parts.ts';
 
 /**
  * `alone`: it is run while no server is on the database. `adding`: a server of the release before can go on, and start; it is run beside
@@ -41,4 +42,5 @@ export const migrations: Record<string, MarkedMigration> = {
   '0012-distribution': { kind: 'adding', up: distribution.up },
   '0013-kept-rows': { kind: 'adding', up: keptRows.up },
   '0014-questions': { kind: 'adding', up: questions.up },
+  '0015-removed-parts': { kind: 'closing', up: removedParts.up },
 };
