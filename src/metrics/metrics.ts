@@ -13,6 +13,7 @@ import type { Outbox } from '../domain/notifications/outbox/outbox.ts';
 import type { Watcher } from '../domain/notifications/watching/watcher.ts';
 import type { Engine } from '../domain/ports/engine.ts';
 import type { MqttCounts } from '../mqtt/mqtt-options.ts';
+import { watchNodes } from './node-figures.ts';
 import { watchReads, watchStandby, watchStorage, watchStorageQuota } from './storage-figures.ts';
 
 let processMetrics: Registry | undefined;
@@ -215,6 +216,7 @@ export class Metrics {
     watchStorage(engine.figures, registers);
     watchReads(engine.figures.reads, registers);
     if (engine.figures.standby !== undefined) watchStandby(engine.figures.standby, registers);
+    watchNodes(engine.nodes, registers);
     watchDatapoints(parts, registers);
     watchMqtt(parts.mqtt, registers);
     new Gauge({

@@ -91,6 +91,29 @@ suite('two servers on one database', { skip: withoutPostgres, timeout: 600_000 }
     assert.equal(new Set(answering).size, 2);
   });
 
+  test('the figures of either are of both', async () => {
+    const token = String(await login(one));
+    const figuresOf = async (server: Dundun) => {
+      const text = await (await call(server, '/metrics', { token })).text();
+      return (name: string) => {
+        const found = text.split('\n').find((line) => line.startsWith(`${name} `));
+        return found === undefined ? undefined : Number(found.slice(name.length + 1));
+      };
+    };
+    const leases: number[] = [];
+    for (const server of [one, two]) {
+      const figure = await figuresOf(server);
+      assert.equal(figure('dundun_nodes{state="alive"}'), 2);
+      assert.equal(figure('dundun_nodes{state="silent"}'), 0);
+      leases.push(figure('dundun_node_leases') ?? Number.NaN);
+      await until(async () => (await figuresOf(server))('dundun_node_behind_datapoints') === 0);
+      await until(async () => (await figuresOf(server))('dundun_node_behind_changes') === 0);
+    }
+    const { stdout } = await runVerb(['nodes', '--json'], { settings: options.settings ?? {} });
+    const { nodes } = JSON.parse(stdout) as { nodes: { leases: string[] }[] };
+    assert.deepEqual(leases.toSorted(), nodes.map((node) => node.leases.length).toSorted());
+  });
+
   test('a device that one hides, the other hides when that is answered', async () => {
     const token = String(await login(one));
     const made = await call(one, '/api/v2/devices', {
