@@ -77,6 +77,18 @@ async function cuttableUrl(
   return cuttable;
 }
 
+/** The same database twice: directly, and by the address that can be cut. */
+async function makeCuttable(t: TestContext) {
+  const url = await createDatabase();
+  const cuttable = await cuttableUrl(t, url);
+  const [direct, database] = [new PostgresDatabase(url), new PostgresDatabase(cuttable.url)];
+  t.after(async () => {
+    await Promise.all([direct.close(), database.close()]);
+    await dropDatabase(url);
+  });
+  return { cuttable, direct, database };
+}
+
 async function makeCommitsSlow(database: PostgresDatabase): Promise<void> {
   await database.query(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM pg_sleep(0.3); RETURN NULL; END $$`);
@@ -131,13 +143,7 @@ suite('tables of MQTT on PostgreSQL', { skip: withoutPostgres }, () => {
   });
 
   test('a connection that breaks during a commit leaves nobody with the wrong answer', async (t) => {
-    const url = await createDatabase();
-    const cuttable = await cuttableUrl(t, url);
-    const [direct, database] = [new PostgresDatabase(url), new PostgresDatabase(cuttable.url)];
-    t.after(async () => {
-      await Promise.all([direct.close(), database.close()]);
-      await dropDatabase(url);
-    });
+    const { cuttable, direct, database } = await makeCuttable(t);
     await makeCommitsSlow(direct);
     const persistence = await open(database, 'run');
     const committing = () => until(async () => (await direct.query(`SELECT 1 ${commits}`)).length > 0);
@@ -157,13 +163,7 @@ suite('tables of MQTT on PostgreSQL', { skip: withoutPostgres }, () => {
   });
 
   test('while the database is away what was promised waits in its place, and all else is refused at once', async (t) => {
-    const url = await createDatabase();
-    const cuttable = await cuttableUrl(t, url);
-    const [direct, database] = [new PostgresDatabase(url), new PostgresDatabase(cuttable.url)];
-    t.after(async () => {
-      await Promise.all([direct.close(), database.close()]);
-      await dropDatabase(url);
-    });
+    const { cuttable, direct, database } = await makeCuttable(t);
     const persistence = await open(database, 'run');
     await persistence.addSubscriptions({ id: 'c1' }, [{ topic: 'a', qos: 1 }]);
     const promise = (number: number) =>
