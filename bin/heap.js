@@ -12,6 +12,17 @@ const leastBytes = 256e6;
 const units = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30, TIB: 2 ** 40 };
 
 /**
+ * Old objects may grow by three fifths before a major collection ends, and one begins at four fifths of that. Otherwise V8 begins
+ * where what is left is less than the young objects take, which is always so where the heap is small and they have much room:
+ * one collection behind the other (docs/decisions/0063-seldom-major-collections.md).
+ */
+const seldomMajor = [
+  '--heap-growing-percent=60',
+  '--incremental-marking-soft-trigger=80',
+  '--incremental-marking-hard-trigger=95',
+];
+
+/**
  * Flags for Node.js. Old objects may take half of the ceiling, two fifths of a small one, or a third of the least (the rest is what V8 does not count: its code, buffers,
  * other threads, the database); close to such a bound V8 lets the heap grow by a third before it collects, and not to
  * four times what is alive. Young objects take so many MiB twice, a quarter of what V8 takes by itself under load, and
@@ -28,6 +39,7 @@ export function heapFlags(env) {
   // Who sets it for Node.js has it so.
   if (!/max[-_]old[-_]space[-_]size/.test(env['NODE_OPTIONS'] ?? ''))
     flags.push(`--max-old-space-size=${Math.floor((bytes * share) / mib)}`);
+  if (bytes >= usualBytes) flags.push(...seldomMajor);
   if (availableParallelism() === 1) flags.push('--single-threaded-gc');
   return flags;
 }

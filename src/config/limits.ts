@@ -262,8 +262,8 @@ export const limits = {
   turnMsMax: 12,
   turnMsMin: 4,
   pieceMsMax: 3,
-  /** Milliseconds that usual publishes over MQTT take in a turn of the event loop. Beyond: they are read in a later turn. */
-  publishTurnMsMax: 20,
+  /** Milliseconds that usual pushes, over MQTT and HTTP, take in a turn of the event loop. Beyond: they are taken in a later turn. */
+  pushTurnMsMax: 20,
   /** Characters of empty lines that one step of reading a bulk request skips; other work may run between two steps. */
   blankCharsPerStep: 16 * KIB,
   /**

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { loopTurns } from '../../domain/callers/loop-turns.ts';
+import { pushTurns } from '../../domain/callers/push-turns.ts';
 import { type MendedRequest, mendBareLines } from './bare-lines.ts';
 import { PushGroup, type PushHandler, type WaitingConnection } from './push-handler.ts';
 import { isHeadCut, type RequestHead, readHead } from './request-head.ts';
@@ -17,12 +18,15 @@ type ServedSocket = Socket & { readonly _paused?: boolean };
 /**
  * - `free`: the next byte begins a request.
  * - `storing`: pushes wait for their commit.
- * - `waiting`: pushes wait, unread, for room in the ingest queue.
+ * - `waiting`: pushes wait, unread, for room in the ingest queue or for a turn of the event loop.
  * - `node`: Node.js has a request that is incomplete or not answered.
  * - `full`: the client does not read its answers.
  * - `over`: the last answer was sent; further bytes are dropped.
  */
 type State = 'free' | 'storing' | 'waiting' | 'node' | 'full' | 'over';
+
+/** The first byte of POST; a request that does not begin with it is no push, and waits for no turn of pushes. */
+const firstOfPost = 0x50;
 
 /** Name of Node.js's listener for the end of input. */
 const endListener = 'bound socketOnEnd';
@@ -45,7 +49,7 @@ export class PushConnection implements WaitingConnection {
   #begun: Buffer | undefined;
   /** Since when a head with bare line feeds is held, by the clock of the event loop. */
   #headHeldSinceMs = Number.NaN;
-  /** Pushes that wait for room; how many may be taken at once; and since when they wait, by the clock of the event loop. */
+  /** Pushes that wait for room, or for their turn; how many may be taken at once; and since when they wait, by the clock of the event loop. */
   #waiting: Buffer | undefined;
   /** What could not be put back into the socket. */
   #left: Buffer | undefined;
@@ -153,12 +157,11 @@ export class PushConnection implements WaitingConnection {
     const begun = this.#begun;
     const bytes = begun === undefined ? piece : Buffer.concat([begun, piece]);
     this.#begun = undefined;
-    const group = new PushGroup(this.pushesMax);
-    const end = this.#isKnown ? this.#handler.takeFrom(bytes, this.#socket, group) : 0;
-    if (end > 0) {
-      this.#store(group, bytes, end);
+    if (this.#isKnown && bytes[0] === firstOfPost && !pushTurns.isOpen) {
+      this.#waitForTurn(bytes);
       return;
     }
+    if (pushTurns.do(() => this.#takePushes(bytes))) return;
     const head = readHead(bytes, 0, this.#handler.headers);
     if (head === undefined && this.#mend(bytes)) return;
     this.#headHeldSinceMs = Number.NaN;
@@ -188,10 +191,16 @@ export class PushConnection implements WaitingConnection {
   }
 
   #beginMended({ bytes, end }: MendedRequest): void {
+    if (!pushTurns.do(() => this.#takePushes(bytes))) this.#give(bytes, { end });
+  }
+
+  /** Takes the usual pushes that the bytes begin with. False: there are none. */
+  #takePushes(bytes: Buffer): boolean {
+    if (!this.#isKnown) return false;
     const group = new PushGroup(this.pushesMax);
-    const taken = this.#isKnown ? this.#handler.takeFrom(bytes, this.#socket, group) : 0;
-    if (taken > 0) this.#store(group, bytes, taken);
-    else this.#give(bytes, { end });
+    const end = this.#handler.takeFrom(bytes, this.#socket, group);
+    if (end > 0) this.#store(group, bytes, end);
+    return end > 0;
   }
 
   /** True for a push without its complete body, and for an incomplete head: the next bytes decide. */
@@ -237,23 +246,33 @@ export class PushConnection implements WaitingConnection {
     this.#readOnOrEnd();
   }
 
-  /**
-   * There is no room for the pushes that these bytes begin with: they stay as they are until there may be, and nothing
-   * more is read from the connection.
-   */
+  /** There is no room for the pushes that these bytes begin with: they stay as they are until there may be. */
   #wait(bytes: Buffer, caller: Caller): void {
-    this.#state = 'waiting';
-    this.#waiting = bytes;
-    this.#socket.pause();
+    this.#keepUnread(bytes);
     this.#handler.wait(this, caller);
   }
 
-  /** There may be room: tries again. */
+  /** Usual pushes have had their time in this turn of the event loop: these wait for a later one. */
+  #waitForTurn(bytes: Buffer): void {
+    this.#keepUnread(bytes);
+    pushTurns.wait(this.#handler.callerOf(this.#socket), () => this.goOn());
+  }
+
+  /** Nothing more is read from the connection either. */
+  #keepUnread(bytes: Buffer): void {
+    this.#state = 'waiting';
+    this.#waiting = bytes;
+    this.#socket.pause();
+  }
+
+  /** There may be room, or it is its turn: tries again. */
   goOn(): void {
     const bytes = this.#endWait();
     if (bytes === undefined) return;
     this.#begin(bytes);
     if (this.#state === 'free') this.#readOnOrEnd();
+    // They were no usual pushes, and the client has closed its half meanwhile.
+    else if ((this.#state as State) === 'node' && this.#isEndHeld && this.#left === undefined) this.#endToNode();
   }
 
   /** There was no room in time: Node.js gets the first of the pushes, and the framework refuses it. */

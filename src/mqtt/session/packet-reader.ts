@@ -6,6 +6,7 @@ import { limits } from '../../config/limits.ts';
 import type { ByteBudget } from '../../domain/callers/byte-budget.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { loopTurns } from '../../domain/callers/loop-turns.ts';
+import { pushTurns } from '../../domain/callers/push-turns.ts';
 import { headerFault } from '../protocol/packet-faults.ts';
 import { packetTypes } from '../protocol/packet-types.ts';
 import { PublishFrame } from '../protocol/publish-frame.ts';
@@ -13,7 +14,6 @@ import { reasonCodes } from '../protocol/reason-codes.ts';
 import type { Client } from './client.ts';
 import { ClientFault, toClientFault } from './client-fault.ts';
 import { PartialPacket } from './partial-packet.ts';
-import { PublishTurns } from './publish-turns.ts';
 
 /** The first byte of a CONNECT packet. */
 const connectHeader = 0x10;
@@ -50,7 +50,6 @@ export interface PacketReaderParts<G> {
 export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
   readonly #parts: PacketReaderParts<G>;
   readonly #frame = new PublishFrame();
-  readonly #publishTurns = new PublishTurns();
 
   constructor(parts: PacketReaderParts<G>) {
     this.#parts = parts;
@@ -116,8 +115,8 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
    * @returns where they end; undefined when nothing more can be taken of these bytes, which are then put back or kept.
    */
   #takeNext(client: Client, bytes: Buffer, at: number): number | undefined {
-    if (bytes[at] === pubrelHeader && this.#publishTurns.isOpen) {
-      const { end, count } = this.#publishTurns.do(() => this.#parts.release(client, bytes, at));
+    if (bytes[at] === pubrelHeader && pushTurns.isOpen) {
+      const { end, count } = pushTurns.do(() => this.#parts.release(client, bytes, at));
       this.#parts.counts.packetsIn += count;
       this.#parts.counts.answers += count;
       client.heardMs = performance.now();
@@ -126,11 +125,11 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
     // A sign-in that has ended takes its connection with it.
     const group = this.#parts.groupOf(client, bytes);
     if (group === undefined) return undefined;
-    if (!this.#publishTurns.isOpen) {
+    if (!pushTurns.isOpen) {
       this.#waitForTurn(client, bytes.subarray(at));
       return undefined;
     }
-    const end = this.#publishTurns.do(() => this.#takeUsual(client, { group, bytes, from: at }));
+    const end = pushTurns.do(() => this.#takeUsual(client, { group, bytes, from: at }));
     if (end === 'busy') {
       this.#waitForCapacity(client, bytes.subarray(at));
       return undefined;
@@ -231,13 +230,13 @@ export class PacketReader<G extends { readonly pushes: readonly unknown[] }> {
     client.hold();
     client.putBack(bytes);
     const caller = this.#parts.callerOf(client);
-    client.onceDone(() => this.#publishTurns.wait(caller, () => client.readOn()));
+    client.onceDone(() => pushTurns.wait(caller, () => client.readOn()));
   }
 
   /**
    * Has a packet handled, and counts the time for the caller. Where there is no time left in this turn, or many packets of
    * this connection are under way, these bytes are put back to be read again when it is the caller's turn: after the packets
-   * under way, so that no usual publish overtakes them (I3). Usual publishes have turns of their own (publish-turns.ts),
+   * under way, so that no usual publish overtakes them (I3). Usual publishes have turns of their own (push-turns.ts),
    * because they cost little more than their bytes.
    * @returns whether it was taken.
    */

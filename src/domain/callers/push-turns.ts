@@ -1,20 +1,21 @@
-// Bounds the time that usual publishes take in one turn of the event loop: thousands of clients send at once after a
-// pause, and a request over HTTP would wait for all of them. Beyond the bound the bytes of a connection wait in its
-// socket for a later turn, callers in rotation, so that a caller with many connections waits for itself. Other packets
-// have loop-turns.ts. Used by packet-reader.ts; each connection waits once at most (I4).
+// Bounds the time that usual pushes, over MQTT or HTTP, take in one turn of the event loop: thousands of connections send at
+// once, and any other request would wait for all of them, once for each of its steps. Beyond the bound the bytes of a
+// connection wait, in its socket or as they were received, for a later turn, callers in rotation, so that a caller with
+// many connections waits for itself. All other work has loop-turns.ts. Used by mqtt/session/packet-reader.ts and
+// http/fast-path/push-connection.ts; each connection waits once at most (I4).
 import { limits } from '../../config/limits.ts';
-import type { Caller } from '../../domain/callers/caller.ts';
+import type { Caller } from './caller.ts';
 
-export class PublishTurns {
+class PushTurns {
   /** What waits, by caller; the first caller in the map is next. */
   readonly #waiting = new Map<Caller, (() => void)[]>();
-  /** Milliseconds that usual publishes have taken in this turn of the event loop. */
+  /** Milliseconds that usual pushes have taken in this turn of the event loop. */
   #takenMs = 0;
   #isNextAsked = false;
 
-  /** Whether usual publishes may be taken in this turn. */
+  /** Whether usual pushes may be taken in this turn. */
   get isOpen(): boolean {
-    return this.#takenMs < limits.publishTurnMsMax;
+    return this.#takenMs < limits.pushTurnMsMax;
   }
 
   /** Runs work now and counts its time. Call only when `isOpen`. */
@@ -57,3 +58,6 @@ export class PublishTurns {
     resume?.();
   }
 }
+
+/** There is one event loop, and so one instance for all doors. */
+export const pushTurns = new PushTurns();

@@ -8,7 +8,7 @@ import { RawClient } from '../../support/mqtt/mqtt-raw.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
 
-setLimits({ publishTurnMsMax: 1e-6 });
+setLimits({ pushTurnMsMax: 1e-6 });
 
 const connections = 20;
 let server: TestServer;
