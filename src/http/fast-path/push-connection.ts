@@ -25,9 +25,6 @@ type ServedSocket = Socket & { readonly _paused?: boolean };
  */
 type State = 'free' | 'storing' | 'waiting' | 'node' | 'full' | 'over';
 
-/** The first byte of POST; a request that does not begin with it is no push, and waits for no turn of pushes. */
-const firstOfPost = 0x50;
-
 /** Name of Node.js's listener for the end of input. */
 const endListener = 'bound socketOnEnd';
 
@@ -45,6 +42,8 @@ export class PushConnection implements WaitingConnection {
   /** Of the request that Node.js has: bytes that are missing, and whether its answer was sent. */
   #owed = 0;
   #isAnswered = false;
+  /** Whose pushes came last. */
+  #caller: Caller | undefined;
   /** A push whose body is missing: many clients send it separately. */
   #begun: Buffer | undefined;
   /** Since when a head with bare line feeds is held, by the clock of the event loop. */
@@ -95,9 +94,7 @@ export class PushConnection implements WaitingConnection {
       this.#isEndHeld = true;
       return;
     }
-    // Node.js reports incomplete requests.
-    this.giveBegun();
-    this.#endToNode();
+    this.#endNow();
   }
 
   /** Node.js has parsed the head of a request. */
@@ -157,7 +154,7 @@ export class PushConnection implements WaitingConnection {
     const begun = this.#begun;
     const bytes = begun === undefined ? piece : Buffer.concat([begun, piece]);
     this.#begun = undefined;
-    if (this.#isKnown && bytes[0] === firstOfPost && !pushTurns.isOpen) {
+    if (!pushTurns.isOpen && this.#isKnown && this.#isPush(bytes)) {
       this.#waitForTurn(bytes);
       return;
     }
@@ -194,13 +191,21 @@ export class PushConnection implements WaitingConnection {
     if (!pushTurns.do(() => this.#takePushes(bytes))) this.#give(bytes, { end });
   }
 
+  /** Whether the bytes begin with a whole request that may be a usual push: nothing else waits for a turn of pushes. */
+  #isPush(bytes: Buffer): boolean {
+    const head = readHead(bytes, 0, this.#handler.headers);
+    return head?.method === 'POST' && head.facts.isUsual && head.end <= bytes.length;
+  }
+
   /** Takes the usual pushes that the bytes begin with. False: there are none. */
   #takePushes(bytes: Buffer): boolean {
     if (!this.#isKnown) return false;
     const group = new PushGroup(this.pushesMax);
     const end = this.#handler.takeFrom(bytes, this.#socket, group);
-    if (end > 0) this.#store(group, bytes, end);
-    return end > 0;
+    if (end === 0) return false;
+    this.#caller = group.caller;
+    this.#store(group, bytes, end);
+    return true;
   }
 
   /** True for a push without its complete body, and for an incomplete head: the next bytes decide. */
@@ -255,7 +260,7 @@ export class PushConnection implements WaitingConnection {
   /** Usual pushes have had their time in this turn of the event loop: these wait for a later one. */
   #waitForTurn(bytes: Buffer): void {
     this.#keepUnread(bytes);
-    pushTurns.wait(this.#handler.callerOf(this.#socket), () => this.goOn());
+    pushTurns.wait(this.#caller ?? this.#handler.callerOf(this.#socket), () => this.goOn());
   }
 
   /** Nothing more is read from the connection either. */
@@ -275,7 +280,7 @@ export class PushConnection implements WaitingConnection {
     else if ((this.#state as State) === 'node' && this.#isEndHeld && this.#left === undefined) this.#endToNode();
   }
 
-  /** There was no room in time: Node.js gets the first of the pushes, and the framework refuses it. */
+  /** Those that wait have no room in time, or the service stops: Node.js gets the first, and the framework refuses it. */
   giveUp(): void {
     const bytes = this.#endWait();
     if (bytes === undefined) return;
@@ -284,6 +289,7 @@ export class PushConnection implements WaitingConnection {
   }
 
   #endWait(): Buffer | undefined {
+    if (this.#state !== 'waiting') return undefined;
     const bytes = this.#waiting;
     this.#waiting = undefined;
     this.#state = 'free';
@@ -293,16 +299,23 @@ export class PushConnection implements WaitingConnection {
   /** Goes on with what could not be put back; Node.js hears of the end of input behind all of it. */
   #beginLeft(): void {
     const left = this.#left;
-    this.#left = undefined;
     if (left === undefined || this.#state !== 'free') return;
+    this.#left = undefined;
     this.#begin(left);
-    if (this.#left === undefined && (this.#state as State) === 'node') this.#endToNode();
+    const isWithNode = this.#state === 'free' || (this.#state as State) === 'node';
+    if (this.#left === undefined && isWithNode) this.#endNow();
+  }
+
+  /** Node.js hears of the end of input behind what has begun: it reports an incomplete request. */
+  #endNow(): void {
+    this.giveBegun();
+    this.#endToNode();
   }
 
   #readOnOrEnd(): void {
     const socket = this.#socket;
     if (this.#left !== undefined) this.#beginLeft();
-    else if (this.#isEndHeld) this.#endToNode();
+    else if (this.#isEndHeld) this.#endNow();
     else if (socket.isPaused() && socket._paused !== true) this.#takeAllHeld();
   }
 

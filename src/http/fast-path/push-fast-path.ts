@@ -97,10 +97,14 @@ export class PushFastPath implements PushHandler {
     return this.#connections.get(socket)?.isStoring === true;
   }
 
-  /** Once closing: gives incomplete pushes to Node.js, and resolves when all others are answered. */
+  /** Once closing: gives pushes that wait, or are incomplete, to Node.js, and resolves when all others are answered. */
   drained(): Promise<void> {
     this.#giveUpOld(0);
-    for (const connection of this.#connections.values()) connection.giveBegun();
+    for (const connection of this.#connections.values()) {
+      // Of one that waits for its turn.
+      connection.giveUp();
+      connection.giveBegun();
+    }
     return new Promise((resolve) => {
       if (this.#storing === 0) resolve();
       else this.#whenDrained = resolve;

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
+import { limits } from '../../../src/config/limits.ts';
 import { setLimits } from '../../support/limits.ts';
 import { Client, readAll } from '../../support/peers/http-connection.ts';
 import { TestServer } from '../../support/test-server.ts';
@@ -65,32 +66,31 @@ suite('usual pushes over HTTP take turns:', () => {
     }
   });
 
-  test('a turn takes no more than it has time for, whatever came', async () => {
-    const sockets = await Promise.all(Array.from({ length: connections }, openKnown));
-    let answered = 0;
-    // How many connections were answered by each turn of the event loop, which the server shares with this test.
-    let turns = 0;
-    const ends = sockets.map((socket, n) => {
-      socket.write(Array.from({ length: 16 }, (_, i) => push(n, 1_000 + i)).join(''));
-      let text = '';
-      return new Promise<void>((resolve) =>
-        socket.on('data', (piece) => {
-          text += piece.toString('latin1');
-          if (statusesOf(text).length < 16) return;
-          answered += 1;
-          resolve();
-        }),
-      );
-    });
-    const count = () => {
-      turns += 1;
-      if (answered < connections) setImmediate(count);
-    };
-    setImmediate(count);
-    await Promise.all(ends);
-    // One connection in each turn at most.
-    assert.ok(turns >= connections, `${turns} turns for ${connections} connections`);
-    for (const socket of sockets) socket.destroy();
+  test('where a turn has no time for them they wait, while all else is answered', async () => {
+    const socket = await openKnown();
+    let text = '';
+    const answered = new Promise<void>((resolve) =>
+      socket.on('data', (piece) => {
+        text += piece.toString('latin1');
+        if (statusesOf(text).length === 2) resolve();
+      }),
+    );
+    const other = await Client.connect(server.running.ports.http);
+    const { pushTurnMsMax } = limits;
+    Object.assign(limits, { pushTurnMsMax: 0 });
+    try {
+      socket.write(push(3, 1_000) + push(3, 1_001));
+      for (let n = 0; n < 20; n += 1) assert.match((await other.ask(Buffer.from(get))) ?? '', /^HTTP\/1\.1 200/);
+      assert.equal(text, '');
+      assert.ok(!(await valuesOf(3)).includes(1_000));
+    } finally {
+      Object.assign(limits, { pushTurnMsMax });
+    }
+    await answered;
+    assert.deepEqual(statusesOf(text), [204, 204]);
+    assert.deepEqual((await valuesOf(3)).slice(-2), [1_000, 1_001]);
+    socket.destroy();
+    other.end();
   });
 
   test('what else was sent on the connection is answered in its order, the end of its half behind it', async () => {
@@ -105,5 +105,44 @@ suite('usual pushes over HTTP take turns:', () => {
     assert.deepEqual(statusesOf(await answers), [204, 200, 204, 204, 204]);
     assert.deepEqual((await valuesOf(7)).slice(-3), [3_000, 3_001, 3_002]);
     for (const other of others) other.destroy();
+  });
+
+  test('a request that is cut by the end of the half behind pushes is refused, and ends the connection', async () => {
+    const others = await Promise.all(Array.from({ length: 5 }, openKnown));
+    for (const [n, other] of others.entries()) other.write(push(n, 4_000).repeat(100));
+    const whole = push(9, 4_000) + push(9, 4_001);
+    for (const [cut, statuses] of [
+      [whole.length - 5, [204, 400]],
+      [whole.length - 60, [204, 400]],
+    ] as const) {
+      const socket = await openKnown();
+      socket.end(whole.slice(0, cut));
+      assert.deepEqual(statusesOf(await readAll(socket)), statuses);
+    }
+    for (const other of others) other.destroy();
+  });
+
+  test('pushes that wait for their turn when the service stops are answered, if only with a refusal', async () => {
+    const own = await TestServer.start();
+    const json = { id: 'd', visibility: 'public', sensors: [{ id: 's0' }] };
+    assert.equal((await own.call('guest', 'POST', '/devices', { json })).status, 204);
+    const socket = connect({ host: '127.0.0.1', port: own.running.ports.http }).setNoDelay();
+    await once(socket, 'connect');
+    // Known, and its device in memory.
+    socket.write(push(0, 1));
+    await once(socket, 'data');
+    const { pushTurnMsMax } = limits;
+    Object.assign(limits, { pushTurnMsMax: 0 });
+    try {
+      const answer = readAll(socket);
+      socket.write(push(0, 2));
+      const other = await Client.connect(own.running.ports.http);
+      for (let n = 0; n < 3; n += 1) await other.ask(Buffer.from(get));
+      other.end();
+      await own.stop();
+      assert.deepEqual(statusesOf(await answer), [503]);
+    } finally {
+      Object.assign(limits, { pushTurnMsMax });
+    }
   });
 });
