@@ -6,9 +6,9 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
-import { loopTurns } from '../../domain/callers/loop-turns.ts';
 import { pushTurns } from '../../domain/callers/push-turns.ts';
 import { type MendedRequest, mendBareLines } from './bare-lines.ts';
+import { giveInTurns } from './give-in-turns.ts';
 import { PushGroup, type PushHandler, type WaitingConnection } from './push-handler.ts';
 import { isHeadCut, type RequestHead, readHead } from './request-head.ts';
 
@@ -382,37 +382,14 @@ export class PushConnection implements WaitingConnection {
     this.#socket.unshift(piece);
   }
 
-  /**
-   * Gives bytes to Node.js in short pieces while there is time in this turn of the event loop: 64 KiB can hold ten
-   * thousand chunks of a body. The rest is put back until the next turn, or until Node.js reads on.
-   */
+  /** Gives Node.js bytes of a connection that it has for good; what it cannot have in this turn is put back. */
   #toNodeInTurns(bytes: Buffer): void {
     const socket = this.#socket;
-    let at = 0;
-    while (at < bytes.length && !socket.destroyed) {
-      const listeners = socket.rawListeners('data');
-      if (!listeners.includes(this.#onDataForNode)) {
-        // Another listener has taken the connection over; it was given the bytes so far as all there are, so it would
-        // miss the rest, and the connection is cut. Without a listener, Node.js has found a fault and reads no more.
-        if (listeners.length > 0) socket.destroy();
-        return;
-      }
-      // Node.js pauses a socket whose request it cannot read now, and resumes it later.
-      const isHeld = at > 0 && socket.isPaused();
-      if (isHeld || !loopTurns.isOpen) {
-        this.#hold(bytes.subarray(at));
-        if (!isHeld) loopTurns.wait(this.#handler.callerOf(socket), () => this.#readOn());
-        return;
-      }
-      const piece = bytes.subarray(at, at + limits.parserPieceBytes);
-      at += piece.length;
-      loopTurns.do(this.#handler.callerOf(socket), () => this.#toNode(piece));
-    }
-  }
-
-  /** Resumes a socket that Node.js has not paused. */
-  #readOn(): void {
-    if (this.#socket._paused !== true) this.#socket.resume();
+    const readOn = () => void (socket._paused === true || socket.resume());
+    giveInTurns(bytes, {
+      ...{ socket, caller: () => this.#handler.callerOf(socket), give: this.#toNode },
+      ...{ listener: this.#onDataForNode, readOn, hold: (piece) => this.#hold(piece) },
+    });
   }
 
   /** Gives the connection to Node.js for good. */
