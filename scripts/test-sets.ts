@@ -38,7 +38,7 @@ export const heavyFiles: readonly string[] = [
   'test/mqtt/connecting/reconnects.test.ts',
   'test/mqtt/connecting/sessions.test.ts',
   'test/mqtt/publishing/duplicates.test.ts',
-  'test/mqtt/publishing/publish-turns.test.ts',
+  'test/mqtt/publishing/push-turns.test.ts',
   'test/mqtt/publishing/repeats.test.ts',
   'test/mqtt/publishing/turns.test.ts',
   'test/mqtt/quotas.test.ts',
