@@ -16,3 +16,10 @@ const quietFlags = [
 export function launchChromium(executablePath: string, flags: readonly string[] = []): Promise<Browser> {
   return chromium.launch({ executablePath, args: [...quietFlags, ...flags] });
 }
+
+/** A flag with which no host has an address but this machine, and `host` is this machine. */
+export function aloneFlag(host?: string): string {
+  const rules = ['MAP * ~NOTFOUND', 'EXCLUDE 127.0.0.1', 'EXCLUDE localhost'];
+  if (host !== undefined) rules.unshift(`MAP ${host} 127.0.0.1`);
+  return `--host-resolver-rules=${rules.join(', ')}`;
+}

@@ -19,15 +19,22 @@ interface Bundle {
   weight: number;
 }
 
-/** Writes the bundles into the folder, so that the longest run first. @returns their paths. */
-export function inBundles(files: readonly string[], folder: string): string[] {
+/** Writes the bundles into the folder, of so many `files` at least, so that the longest run first. @returns their paths. */
+export function inBundles(
+  files: readonly string[],
+  folder: string,
+  { files: least } = { files: bundleFiles },
+): string[] {
   const alone = files.filter((file) => !canShare(file));
   const shared = files.filter(canShare);
   const bundles = [
     ...alone.map((file) => ({ files: [file], weight: weightOf(file) })),
     // Apart, because what has no server is quicker without the service.
-    ...fill(shared.filter(hasServer)),
-    ...fill(shared.filter((file) => !hasServer(file))),
+    ...fill(shared.filter(hasServer), least),
+    ...fill(
+      shared.filter((file) => !hasServer(file)),
+      least,
+    ),
   ].sort((one, other) => other.weight - one.weight);
   return bundles.map(({ files: some }, at) => {
     // Node.js runs files in the order of their names.
@@ -55,10 +62,10 @@ function canShare(file: string): boolean {
 }
 
 /** Bundles of about the same weight: each file goes to the lightest, the heaviest file first. */
-function fill(files: readonly string[]): readonly Bundle[] {
+function fill(files: readonly string[], least: number): readonly Bundle[] {
   // All begin at once and end at about the same time, where there are more files than make it worth while.
   const atOnce = bundlesAtOnce * Math.ceil(files.length / (bundlesAtOnce * bundleFilesMax));
-  const count = Math.min(Math.ceil(files.length / bundleFiles), atOnce);
+  const count = Math.min(Math.ceil(files.length / least), Math.max(atOnce, Math.ceil((atOnce * bundleFiles) / least)));
   const bundles = Array.from({ length: count }, (): Bundle => ({ files: [], weight: 0 }));
   const weighed = files.map((file) => ({ file, weight: weightOf(file) }));
   for (const { file, weight } of weighed.sort((one, other) => other.weight - one.weight)) {

@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundlesAtOnce, inBundles } from './test-bundles.ts';
-import { isTriedOnPostgres, mayShare } from './test-sets.ts';
+import { isOfDashboard, isTriedOnPostgres, mayShare } from './test-sets.ts';
 
 /**
  * `fast`: what neither starts a process nor a browser. `all`: each file that there is. `chosen`: what was named by words, or is run for
@@ -30,6 +30,8 @@ interface Run {
   readonly data: 'folder' | 'postgres' | 'both';
   /** For bundles. */
   readonly folder: string;
+  /** What stands for src/main.ts where tests start the service as a process (service-bundle.ts). */
+  readonly service?: string | undefined;
 }
 
 /**
@@ -59,7 +61,8 @@ export function planRounds(files: readonly string[], run: Run): readonly Round[]
 /** Most of what a short file takes is to load the service, and to start threads: as many as can share a process do. */
 function all(files: readonly string[], run: Run): readonly Round[] {
   const sharing = files.filter(mayShare);
-  const alone = files.filter((file) => !mayShare(file));
+  const pages = files.filter(isOfDashboard);
+  const alone = files.filter((file) => !mayShare(file) && !isOfDashboard(file));
   const atDoor = run.data === 'both' ? files.filter(isTriedOnPostgres) : [];
   const first = shared(sharing, run);
   return [
@@ -71,7 +74,19 @@ function all(files: readonly string[], run: Run): readonly Round[] {
       env: { ...first.env, DUNDUN_TEST_ENGINE: 'postgres' },
       where: 'on PostgreSQL',
     },
-    { name: `files in processes of their own: ${alone.length} files`, paths: alone, atOnce: 2 },
+    {
+      ...first,
+      name: `the dashboard in a browser: ${pages.length} files`,
+      paths: inBundles(pages, folderIn(run.folder, 'pages'), { files: 6 }),
+      // The browser takes as much of a core as the test.
+      atOnce: 2,
+    },
+    {
+      name: `files in processes of their own: ${alone.length} files`,
+      paths: alone,
+      atOnce: 2,
+      env: run.service === undefined ? {} : { DUNDUN_TEST_SERVICE: run.service },
+    },
   ];
 }
 
@@ -81,9 +96,15 @@ function shared(files: readonly string[], { folder }: Run): Round {
   return { paths, atOnce: bundlesAtOnce, nodeFlags: collectLess, env: { DUNDUN_TEST_THREADS: folder } };
 }
 
-/** Makes what rounds of files that share processes load their threads from. */
-export async function prepareThreads({ choice, data, folder }: Run): Promise<void> {
-  if (choice === 'chosen') return;
+/** Makes what rounds of files that share processes load their threads from, and the service for those that start it. */
+export async function prepareRun(run: Run): Promise<Run> {
+  if (run.choice !== 'chosen') await prepareThreads(run);
+  if (run.choice !== 'all') return run;
+  const { bundleService } = await import('./service-bundle.ts');
+  return { ...run, service: await bundleService() };
+}
+
+async function prepareThreads({ data, folder }: Run): Promise<void> {
   // Loads much that others do not need.
   const { bundleThreads } = await import('./thread-bundles.ts');
   await bundleThreads(folder, 'embedded');

@@ -126,6 +126,11 @@ export function slowSetOf(file: string): SlowSet | undefined {
   return slowSets.find(({ isOf }) => isOf(file));
 }
 
+/** Whether the file looks at the dashboard in a browser. */
+export function isOfDashboard(file: string): boolean {
+  return file.startsWith('test/dashboard/');
+}
+
 /**
  * Whether the file may share a process with others, while two more such processes run beside it: not what starts processes itself, and
  * not what waits in real time.

@@ -12,8 +12,8 @@ import { pathToFileURL } from 'node:url';
 import { buildWhereStale } from '../test/support/dashboard-build.ts';
 import { failuresIn } from './failed-tests.ts';
 import { findPaho, findPgBouncer, findPostgres, findProgram, isExecutable } from './find-program.ts';
-import { type Choice, planRounds, prepareThreads, type Round } from './test-rounds.ts';
-import { findTestFiles, slowSetOf, slowSets } from './test-sets.ts';
+import { type Choice, planRounds, prepareRun, type Round } from './test-rounds.ts';
+import { findTestFiles, isOfDashboard, slowSetOf, slowSets } from './test-sets.ts';
 
 /** Loaded before each file: which test an error belongs to is known without a hook on every promise. */
 const lightContext = `--import=${pathToFileURL(resolve('scripts/light-test-context.ts')).href}`;
@@ -125,8 +125,7 @@ async function runTests(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'dundun-tests-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   const data = onPostgres ? 'postgres' : choice === 'all' && isPostgresHere ? 'both' : 'folder';
-  const run = { choice, data, folder } as const;
-  await prepareThreads(run);
+  const run = await prepareRun({ choice, data, folder });
   await runRounds(planRounds(files, run), folder);
 }
 
@@ -182,11 +181,6 @@ function runFiles({ paths, atOnce, nodeFlags = [], env = {} }: Round, failedPath
       resolve(code ?? 128 + osConstants.signals[signal ?? 'SIGTERM']);
     });
   });
-}
-
-/** Whether the file looks at the dashboard in a browser. */
-function isOfDashboard(file: string): boolean {
-  return file.startsWith('test/dashboard/');
 }
 
 function fail(reason: string): void {

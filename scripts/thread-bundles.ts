@@ -22,7 +22,8 @@ export async function bundleThreads(folder: string, engine: keyof typeof threads
         emptyOutDir: false,
         minify: false,
         target: 'esnext',
-        rollupOptions: { output: { entryFileNames: `${engine}-[name].mjs` } },
+        // What only may throw is no waste.
+        rollupOptions: { treeshake: false, output: { minify: false, entryFileNames: `${engine}-[name].mjs` } },
       },
       // It asks for parts that are not there, and goes on without them.
       ssr: { noExternal: true, external: ['pg'] },

@@ -202,8 +202,8 @@ describe('in a browser, among many', { skip }, () => {
   });
 
   for (const [screen, options] of Object.entries({
-    'a desktop': screens['a desktop'],
-    'a phone': screens['a phone'],
+    'a desktop': desktop,
+    'a phone': phone,
   })) {
     test(`many alarms are filtered, and acknowledged with one note, on ${screen}`, async () => {
       const hot = names.slice(1);

@@ -17,7 +17,7 @@ describe('in a browser, on a plain address', { skip }, () => {
     buildWhereStale();
     server = await TestServer.start();
     origin = `http://fields.example:${server.running.ports.http}`;
-    browser = await launchBrowser(['--host-resolver-rules=MAP fields.example 127.0.0.1']);
+    browser = await launchBrowser('fields.example');
   });
   after(async () => {
     await browser.close();

@@ -7,9 +7,9 @@ import {
   assertAccessible,
   assertFitsScreen,
   desktop,
+  everyScreen,
   launchBrowser,
   phone,
-  screens,
   signIn,
   skip,
   visit,
@@ -78,7 +78,7 @@ describe('every page of the dashboard', { skip }, () => {
     await server.stop();
   });
 
-  for (const [screen, options] of Object.entries(screens)) {
+  for (const [screen, options] of Object.entries(everyScreen)) {
     test(`on ${screen} has no fault`, async () => {
       await visit({ browser, server, options }, async (page) => {
         await signIn(page, 'admin');

@@ -107,11 +107,17 @@ export interface ServeOptions {
   readonly command?: readonly string[];
 }
 
-export const serveCommand: readonly string[] = [process.execPath, join(root, 'src/main.ts'), 'serve'];
+const source = join(root, 'src/main.ts');
+/** The source, or what the whole run has made of it (scripts/service-bundle.ts). */
+const service = process.env['DUNDUN_TEST_SERVICE'] ?? source;
+
+export const serveCommand: readonly string[] = [process.execPath, service, 'serve'];
 
 /** The service, in whose threads these files of test/support are imported first. */
 export function withImports(...names: readonly string[]): readonly string[] {
-  return serveCommand.toSpliced(1, 0, ...names.flatMap((name) => ['--import', join(root, 'test/support', name)]));
+  // They change what the source imports, and of which a bundle has a copy.
+  const imports = names.flatMap((name) => ['--import', join(root, 'test/support', name)]);
+  return [process.execPath, ...imports, source, 'serve'];
 }
 
 /** Starts the service with other limits than its own. */
@@ -212,7 +218,7 @@ export function startVerb(
   args: readonly string[],
   options: { readonly settings?: Settings; readonly input?: string } = {},
 ): Running {
-  const verb = new Running([process.execPath, join(root, 'src/main.ts'), ...args], {
+  const verb = new Running([process.execPath, service, ...args], {
     settings: environment(options.settings ?? {}),
   });
   verb.child.stdin.on('error', () => {});

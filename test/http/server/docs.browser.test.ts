@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
-import { launchChromium } from '../../../scripts/chromium.ts';
+import { aloneFlag, launchChromium } from '../../../scripts/chromium.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -19,7 +19,7 @@ describe('in a browser, the reference', { skip }, () => {
   let browser: Browser;
 
   before(async () => {
-    browser = await launchChromium(executablePath as string);
+    browser = await launchChromium(executablePath as string, [aloneFlag()]);
   });
   after(() => browser.close());
 
@@ -76,11 +76,9 @@ async function withPage(browser: Browser, options: BrowserContextOptions, use: (
   const context = await browser.newContext(options);
   const elsewhere: string[] = [];
   const complaints: string[] = [];
-  await context.route('**/*', (route) => {
-    const url = new URL(route.request().url());
-    if (url.origin === server.url || url.protocol === 'data:') return route.continue();
-    elsewhere.push(url.href);
-    return route.abort();
+  context.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.origin !== server.url && url.protocol !== 'data:') elsewhere.push(url.href);
   });
   try {
     const page = await context.newPage();

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { type Choice, planRounds, prepareThreads, type Round } from '../../../scripts/test-rounds.ts';
+import { type Choice, planRounds, prepareRun, type Round } from '../../../scripts/test-rounds.ts';
 import { findTestFiles, isTriedOnPostgres, slowSetOf } from '../../../scripts/test-sets.ts';
 
 suite('the rounds', () => {
@@ -19,9 +19,9 @@ suite('the rounds', () => {
   const plan = (choice: Choice, data: 'folder' | 'postgres' | 'both', some = files) =>
     planRounds(some, { choice, data, folder: mkdtempSync(join(folder, 'run-')) });
 
-  test('inherit the environment as it was before threads were bundled', async () => {
+  test('inherit the environment as it was before threads and the service were bundled', async () => {
     const before = { ...process.env };
-    await prepareThreads({ choice: 'all', data: 'both', folder: mkdtempSync(join(folder, 'run-')) });
+    await prepareRun({ choice: 'all', data: 'both', folder: mkdtempSync(join(folder, 'run-')) });
     assert.deepEqual({ ...process.env }, before);
   });
 
