@@ -91,7 +91,7 @@ describe('in a browser, the languages', { skip }, () => {
   test('are chosen in the menu and the profile, with a word where nobody has read a catalogue yet', async () => {
     await visit({ browser, server }, async (page) => {
       await signIn(page, 'owner');
-      await page.getByRole('button', { name: 'owner' }).click();
+      await page.getByRole('button', { name: 'owner', exact: true }).click();
       const menu = page.getByRole('menu');
       const entry = (name: RegExp) => menu.getByRole('menuitem', { name });
       await entry(/^Español.*Not yet read by a native speaker$/).waitFor();

@@ -13,7 +13,8 @@ import { until } from '../support/until.ts';
 const root = resolve(import.meta.dirname, '../..');
 const main = `
 process.once('SIGTERM', () => { console.log('stopped'); process.exit(7); });
-console.log(JSON.stringify({ pid: process.pid, args: process.argv.slice(2) }));
+const args = process.argv.slice(2);
+console.log(JSON.stringify(args.includes('flags') ? process.execArgv : { pid: process.pid, args }));
 if (process.argv.includes('serve')) setInterval(() => {}, 1000);
 `;
 
@@ -52,6 +53,32 @@ suite('the launcher', () => {
     const versions = ['v9.99.99', 'v24.3.0', 'v24.20.9', 'v24.21.0', 'v24.100.0', 'v25.0.0-nightly', 'v100.0.0'];
     assert.deepEqual(versions.filter(isNewEnough), versions.slice(3));
   });
+
+  const needsExecve = { skip: process.platform !== 'linux' };
+  test(
+    'V8 seldom collects all of a heap that has room, and takes its own time where that is small',
+    needsExecve,
+    async () => {
+      const flagsAt = async (ceiling: string) => {
+        const launcher = launch(folder, ['serve', 'flags'], undefined, { DUNDUN_MEMORY_MAX: ceiling });
+        const [line] = await once(launcher.stdout, 'data');
+        launcher.kill('SIGKILL');
+        return JSON.parse(line) as string[];
+      };
+      const seldom = ['--heap-growing-percent=60', '--incremental-marking-soft-trigger=80'];
+      const [large, small] = [await flagsAt('512MiB'), await flagsAt('300MB')];
+      assert.deepEqual(
+        seldom.filter((flag) => large.includes(flag)),
+        seldom,
+      );
+      assert.deepEqual(
+        seldom.filter((flag) => small.includes(flag)),
+        [],
+      );
+      // Both have a bound, so that neither was started without any flags.
+      for (const flags of [large, small]) assert.ok(flags.some((flag) => flag.startsWith('--max-old-space-size=')));
+    },
+  );
 
   suite('on an old Node.js with the right one beside it', { skip: process.platform !== 'linux' }, () => {
     before(async () => {
