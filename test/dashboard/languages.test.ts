@@ -175,10 +175,10 @@ describe('in a browser, the languages', { skip }, () => {
     const asked = { username: 'a/b', password: 'not a common one' };
     const { body: problem } = await server.call('admin', 'POST', '/users', { json: asked });
     assert.partialDeepStrictEqual(problem.errors, [{ pointer: '/username', code: 'username', params: { max: 64 } }]);
-    for (const language of ['en', 'fr', 'es', 'pt', 'sw', 'ar']) {
-      const { users, person, faults } = await catalogueOf(language);
-      await visit({ browser, server, expects: /400|422/ }, async (page) => {
-        await signIn(page, 'admin', '/users');
+    await visit({ browser, server, expects: /400|422/ }, async (page) => {
+      await signIn(page, 'admin', '/users');
+      for (const language of ['en', 'fr', 'es', 'pt', 'sw', 'ar']) {
+        const { users, person, faults } = await catalogueOf(language);
         await inLanguage(page, language);
         await page.goto('/users');
         await page.getByRole('button', { name: users.create }).first().click();
@@ -207,8 +207,8 @@ describe('in a browser, the languages', { skip }, () => {
         if (!english) await form.getByText(faults.kinds.exists, { exact: true }).waitFor();
         const text = (await form.textContent()) ?? '';
         if (!english) assert.doesNotMatch(text, /\b(must|taken|there is|another)\b/i);
-      });
-    }
+      }
+    });
   });
 
   test('let one say how many lines stand before the table', async () => {
