@@ -4,16 +4,8 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build, type Plugin } from 'vite';
-
-const threads = [
-  'embedded/threads/writer-thread',
-  'embedded/threads/sealer-thread',
-  'embedded/threads/reader-thread',
-  'embedded/threads/search-thread',
-  'postgres/threads/reader-thread',
-  'postgres/threads/store-thread',
-];
+import type { Plugin } from 'vite';
+import { bundle, type Engine, threadSource, threads } from './thread-bundles.ts';
 
 /** A file of a thread is looked for beside the bundle, all else where the source lies. */
 const placed: Plugin = {
@@ -40,29 +32,14 @@ export async function bundleService(): Promise<string> {
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   // Tests start it as nobody, too.
   chmodSync(folder, 0o755);
-  const { NODE_ENV: before } = process.env;
-  const files = threads.map((path) => [path.replace('/threads/', '-'), resolve('src/engines', `${path}.ts`)]);
-  await build({
-    configFile: false,
-    logLevel: 'error',
+  const files = Object.entries(threads).flatMap(([engine, names]) =>
+    names.map((name) => [`${engine}-${name}`, threadSource(engine as Engine, name)]),
+  );
+  await bundle(folder, {
+    input: { main: resolve('src/main.ts'), ...Object.fromEntries(files) },
+    output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
+    external: ['pg', 'yaml', 'twilio', 'twitter-api-v2', 'nodemailer'],
     plugins: [placed],
-    build: {
-      ssr: true,
-      outDir: folder,
-      minify: false,
-      target: 'esnext',
-      rollupOptions: {
-        // What only may throw is no waste.
-        treeshake: false,
-        input: { main: resolve('src/main.ts'), ...Object.fromEntries(files) },
-        output: { minify: false, entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
-      },
-    },
-    // These are loaded by who needs them, and ask for parts that are not there.
-    ssr: { noExternal: true, external: ['pg', 'yaml', 'twilio', 'twitter-api-v2', 'nodemailer'] },
   });
-  // Vite sets it, and the tests would inherit it: npm leaves out what only develops then.
-  if (before === undefined) delete process.env.NODE_ENV;
-  else process.env.NODE_ENV = before;
   return join(folder, 'main.mjs');
 }

@@ -65,7 +65,7 @@ function canShare(file: string): boolean {
 function fill(files: readonly string[], least: number): readonly Bundle[] {
   // All begin at once and end at about the same time, where there are more files than make it worth while.
   const atOnce = bundlesAtOnce * Math.ceil(files.length / (bundlesAtOnce * bundleFilesMax));
-  const count = Math.min(Math.ceil(files.length / least), Math.max(atOnce, Math.ceil((atOnce * bundleFiles) / least)));
+  const count = Math.min(Math.ceil(files.length / least), Math.ceil((atOnce * bundleFiles) / least));
   const bundles = Array.from({ length: count }, (): Bundle => ({ files: [], weight: 0 }));
   const weighed = files.map((file) => ({ file, weight: weightOf(file) }));
   for (const { file, weight } of weighed.sort((one, other) => other.weight - one.weight)) {

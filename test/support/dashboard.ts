@@ -18,19 +18,19 @@ export const skip = executablePath === undefined ? 'Chromium is missing' : false
 export const desktop = { viewport: { width: 1440, height: 900 } } as const;
 export const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } as const;
 
+const darkPhone = { ...phone, colorScheme: 'dark' } as const;
+
 /** Every size with every scheme of colours. */
 export const everyScreen: Readonly<Record<string, BrowserContextOptions>> = {
   'a desktop': desktop,
   'a dark desktop': { ...desktop, colorScheme: 'dark' },
   'a phone': phone,
-  'a dark phone': { ...phone, colorScheme: 'dark' },
+  'a dark phone': darkPhone,
 };
 
 /** Each screen that pages are looked at on: both sizes and both schemes, every pair of them with DUNDUN_TEST_LONG=1. */
 export const screens: Readonly<Record<string, BrowserContextOptions>> =
-  process.env['DUNDUN_TEST_LONG'] === '1'
-    ? everyScreen
-    : { 'a desktop': desktop, 'a dark phone': { ...phone, colorScheme: 'dark' } };
+  process.env['DUNDUN_TEST_LONG'] === '1' ? everyScreen : { 'a desktop': desktop, 'a dark phone': darkPhone };
 
 /** @param host a name under which this machine is to be reached, too. */
 export function launchBrowser(host?: string): Promise<Browser> {
@@ -55,7 +55,8 @@ export async function visit(
   const context = await browser.newContext({ baseURL: origin, locale: 'en', ...options });
   const elsewhere: string[] = [];
   const complaints: string[] = [];
-  // Told of each, and asked about none: a page that is asked about keeps no file, and takes a third longer. Other hosts have no address (`launchChromium`).
+  // Told of each, and asked about none: a page that is asked about keeps no file, and takes a third longer. Other hosts have no
+  // address (`aloneFlag`).
   context.on('request', (request) => {
     const url = new URL(request.url());
     if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol)) elsewhere.push(url.href);
