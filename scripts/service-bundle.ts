@@ -1,8 +1,9 @@
 // Makes a few files of the service with all that it imports, for tests that start it as a process (test-rounds.ts): half of what a start
-// takes is to find, read and link some thousand files. It lies within the project, so that packages that are left out are found. Tests that start
-// the service with other limits, by bin/dundun.js, or by themselves run the sources.
+// takes is to find, read and link some thousand files. It lies within the project, so that packages that are left out are found. The limits stay
+// the file that they are, so that tests can set others (test/support/tight-limits.ts). Tests that start the service by bin/dundun.js or by
+// themselves run the sources.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'vite';
 import { bundle, type Engine, threadSource, threads } from './thread-bundles.ts';
@@ -24,6 +25,19 @@ const placed: Plugin = {
   },
 };
 
+const limitsPath = resolve('src/config/limits.ts');
+
+/** The limits are left out of the bundle: whoever sets others imports the same file. */
+const limitsApart: Plugin = {
+  name: 'limits-apart',
+  enforce: 'pre',
+  resolveId(id, importer) {
+    if (importer === undefined || !id.startsWith('.') || resolve(dirname(importer), id) !== limitsPath)
+      return undefined;
+    return { id: pathToFileURL(limitsPath).href, external: true };
+  },
+};
+
 /** @returns the path of the service, which stands for src/main.ts until this process ends. */
 export async function bundleService(): Promise<string> {
   const cache = resolve('node_modules/.cache');
@@ -39,7 +53,7 @@ export async function bundleService(): Promise<string> {
     input: { main: resolve('src/main.ts'), ...Object.fromEntries(files) },
     output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
     external: ['pg', 'yaml', 'twilio', 'twitter-api-v2', 'nodemailer'],
-    plugins: [placed],
+    plugins: [limitsApart, placed],
   });
   return join(folder, 'main.mjs');
 }

@@ -1,6 +1,7 @@
 // What `npm test` runs one after the other, and how: which files share processes, which data are on PostgreSQL, and how many
 // processes run at a time. Used by test.ts.
-import { mkdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundlesAtOnce, inBundles } from './test-bundles.ts';
 import { isOfDashboard, isTriedOnPostgres, mayShare } from './test-sets.ts';
@@ -32,6 +33,8 @@ interface Run {
   readonly folder: string;
   /** What stands for src/main.ts where tests start the service as a process (service-bundle.ts). */
   readonly service?: string | undefined;
+  /** The folder of which each server of PostgreSQL is a copy. */
+  readonly postgres?: string;
 }
 
 /**
@@ -85,15 +88,24 @@ function all(files: readonly string[], run: Run): readonly Round[] {
       name: `files in processes of their own: ${alone.length} files`,
       paths: alone,
       atOnce: 2,
-      env: run.service === undefined ? {} : { DUNDUN_TEST_SERVICE: run.service },
+      env: environment(run),
     },
   ];
 }
 
 /** Threads are loaded from the folder (`prepareThreads`). */
-function shared(files: readonly string[], { folder }: Run): Round {
-  const paths = inBundles(files, folderIn(folder, 'bundles'));
-  return { paths, atOnce: bundlesAtOnce, nodeFlags: collectLess, env: { DUNDUN_TEST_THREADS: folder } };
+function shared(files: readonly string[], run: Run): Round {
+  const paths = inBundles(files, folderIn(run.folder, 'bundles'));
+  return { paths, atOnce: bundlesAtOnce, nodeFlags: collectLess, env: environment(run) };
+}
+
+/** What tests load and copy in place of making it again. */
+function environment({ folder, service, postgres }: Run): Readonly<Record<string, string>> {
+  return {
+    DUNDUN_TEST_THREADS: folder,
+    ...(service === undefined ? {} : { DUNDUN_TEST_SERVICE: service }),
+    ...(postgres === undefined ? {} : { DUNDUN_TEST_POSTGRES_FOLDER: postgres }),
+  };
 }
 
 /** Makes what rounds of files that share processes load their threads from, and the service for those that start it. */
@@ -101,7 +113,15 @@ export async function prepareRun(run: Run): Promise<Run> {
   if (run.choice !== 'chosen') await prepareThreads(run);
   if (run.choice !== 'all') return run;
   const { bundleService } = await import('./service-bundle.ts');
-  return { ...run, service: await bundleService() };
+  const service = await bundleService();
+  return { ...run, service, ...(run.data === 'both' ? { postgres: preparePostgres() } : {}) };
+}
+
+/** To make a server and its tables takes each file that has one five seconds of a slow core; to copy both, a tenth of one. */
+function preparePostgres(): string {
+  const folder = execFileSync(process.execPath, ['scripts/prepare-postgres.ts'], { encoding: 'utf8' }).trim();
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 async function prepareThreads({ data, folder }: Run): Promise<void> {

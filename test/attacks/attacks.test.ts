@@ -1,8 +1,8 @@
-// Every attack alone, and with DUNDUN_TEST_LONG=1 three at a time: nobody else notices (attack.ts says what is held). Three
-// at a time are drawn by chance, each attack once a draw, three draws; DUNDUN_TEST_SEED=… has a draw again.
+// Every attack beside another one, or with DUNDUN_TEST_LONG=1 alone and then three at a time: nobody else notices (attack.ts says what is
+// held). Three at a time are drawn by chance, each attack once a draw, three draws; DUNDUN_TEST_SEED=… has a draw again.
 // A machine that others use holds anybody up now and then: `npm test` therefore holds waits to a bound that only a service
 // that stands still passes, and `npm run test:long`, for a quiet machine, to the 250 ms that an ordinary user may notice.
-// DUNDUN_TEST_ATTACKS_TABLE=1 writes the table of docs/security.md anew from what is measured.
+// DUNDUN_TEST_ATTACKS_TABLE=1 writes the table of docs/security.md anew from what is measured of each alone.
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,6 +15,7 @@ import { rowOf, type TableRow, writeTable } from './harness/attack-table.ts';
 import type { ProbeKind } from './harness/prober.ts';
 
 const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
+const isTable = process.env['DUNDUN_TEST_ATTACKS_TABLE'] === '1';
 /** Milliseconds that an ordinary user may wait longer than for a bare server on the same machine at the same time. */
 const waitMsMax = isLong ? 250 : 2_000;
 /** A wait beyond the bound must come again so many times to count. */
@@ -39,9 +40,11 @@ const draws = isLong ? 3 : 0;
 const all = await findAttacks();
 
 suite('attacks', { timeout: 3_600_000 }, () => {
-  for (const attack of all) {
+  const beside = isLong || isTable ? [] : pairUp(all.filter(({ leftOut }) => leftOut === undefined));
+  for (const two of beside) test(`together: ${two.map(titleOf).join('; ')}`, (t) => holdUnnoticed(t, two));
+  for (const attack of all.filter((one) => !beside.some((two) => two.includes(one)))) {
     const skip = attack.leftOut ?? false;
-    test(`alone: a ${attack.by ?? 'stranger'} ${attack.name}`, { skip }, async (t) => {
+    test(`alone: ${titleOf(attack)}`, { skip }, async (t) => {
       let last: AttackReport | undefined;
       try {
         await holdUnnoticed(t, [attack], (report) => {
@@ -54,14 +57,13 @@ suite('attacks', { timeout: 3_600_000 }, () => {
   }
   for (let draw = 0; draw < draws; draw += 1) {
     for (const three of drawThrees(all.filter(({ leftOut }) => leftOut === undefined))) {
-      test(`together: ${three.map(({ name }) => name).join('; ')} (seed ${random.seed})`, (t) =>
-        holdUnnoticed(t, three));
+      test(`together: ${three.map(titleOf).join('; ')} (seed ${random.seed})`, (t) => holdUnnoticed(t, three));
     }
   }
 });
 
 after(() => {
-  if (process.env['DUNDUN_TEST_ATTACKS_TABLE'] === '1') writeTable(rows);
+  if (isTable) writeTable(rows);
 });
 
 /** Runs the attacks until nobody has waited too long; all else must hold each time. */
@@ -123,6 +125,22 @@ async function findAttacks(): Promise<readonly Attack[]> {
   const files = globSync(join(import.meta.dirname, '*.attack.ts')).sort();
   const lists = await Promise.all(files.map((file) => import(file) as Promise<{ attacks: readonly Attack[] }>));
   return lists.flatMap(({ attacks }) => attacks);
+}
+
+function titleOf({ by = 'stranger', name }: Attack): string {
+  return `a ${by} ${name}`;
+}
+
+/** Each with one from the other half of the list, which is of another kind; those that find none are in no pair. */
+function pairUp(attacks: readonly Attack[]): readonly [Attack, Attack][] {
+  const half = Math.ceil(attacks.length / 2);
+  const left = attacks.slice(half);
+  return attacks.slice(0, half).flatMap((one): [Attack, Attack][] => {
+    const at = left.findIndex((other) => fit(one, other));
+    if (at < 0) return [];
+    const [other] = left.splice(at, 1);
+    return [[one, other as Attack]];
+  });
 }
 
 /** All attacks in an order by chance, three by three; those that cannot meet one service are not put together. */

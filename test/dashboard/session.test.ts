@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { limits } from '../../src/config/limits.ts';
-import { assertAccessible, launchBrowser, signIn, skip, visit } from '../support/dashboard.ts';
+import { assertAccessible, launchBrowser, signInByPage, skip, visit } from '../support/dashboard.ts';
 import { buildWhereStale } from '../support/dashboard-build.ts';
 import { password } from '../support/people.ts';
 import { TestServer } from '../support/test-server.ts';
@@ -46,7 +46,7 @@ describe('in a browser, the dashboard', { skip }, () => {
 
   test('signs in, stays signed in over a reload, and signs out everywhere', async () => {
     await visit({ browser, server }, async (page) => {
-      await signIn(page, 'owner');
+      await signInByPage(page, 'owner');
       await page.getByText('Mine alone').waitFor();
       const kept = await page.evaluate(
         'JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])',
@@ -70,7 +70,7 @@ describe('in a browser, the dashboard', { skip }, () => {
   test('renews the token while it is open, without a reload', async () => {
     await visit({ browser, server }, async (page) => {
       await page.clock.install({ time: server.clock.now() });
-      await signIn(page, 'owner');
+      await signInByPage(page, 'owner');
       await page.getByText('Mine alone').waitFor();
       const renewed = page.waitForResponse((answer) => answer.request().method() === 'PUT' && answer.ok());
       await page.clock.runFor(limits.tokenLifetimeS * 1000);

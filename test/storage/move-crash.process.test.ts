@@ -11,7 +11,7 @@ const isLong = process.env['DUNDUN_TEST_LONG'] === '1';
 /** How often each happens. */
 const times: Readonly<Record<Direction, Readonly<Record<Trouble, number>>>> = isLong
   ? { 'a folder': { kill: 150, stop: 20, database: 30 }, 'a database': { kill: 60, stop: 10, database: 20 } }
-  : { 'a folder': { kill: 10, stop: 1, database: 2 }, 'a database': { kill: 5, stop: 1, database: 1 } };
+  : { 'a folder': { kill: 6, stop: 1, database: 1 }, 'a database': { kill: 4, stop: 1, database: 1 } };
 /** Troubles of one move at most, until it is let come to its end. */
 const troublesMax = 6;
 

@@ -27,6 +27,10 @@ const named = process.env['DUNDUN_TEST_POSTGRES'];
 // The other programs lie beside the real one.
 const program = named === undefined ? undefined : realpathSync(named);
 
+/** The folder of a server with a database of this release's tables, of which each server of a whole run is a copy (`PostgresServer.prepare`). */
+const prepared = process.env['DUNDUN_TEST_POSTGRES_FOLDER'];
+const databaseOfTables = 'tables';
+
 /** Why tests with PostgreSQL are skipped; false where they run. For the option `skip` of a test. */
 export const withoutPostgres: string | false =
   program === undefined ? 'PostgreSQL is not here (DUNDUN_TEST_POSTGRES)' : false;
@@ -36,6 +40,8 @@ export interface PostgresOptions {
   readonly isDurable?: boolean;
   /** Settings of the server. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Whether it is no copy: a cluster by an identifier that no other server of the tests has. */
+  readonly isOfItsOwn?: boolean;
 }
 
 export class PostgresServer {
@@ -52,6 +58,11 @@ export class PostgresServer {
   }
 
   static async start(options: PostgresOptions = {}): Promise<PostgresServer> {
+    const isNew = prepared === undefined || options.isOfItsOwn === true;
+    return isNew ? PostgresServer.#startNew(options) : PostgresServer.#startCopy(options, prepared);
+  }
+
+  static async #startNew(options: PostgresOptions): Promise<PostgresServer> {
     const server = PostgresServer.#inNewFolder(options);
     const args = ['--pgdata', server.#data, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C'];
     const settings = { ...server.#owner, cwd: server.folder, stdio: 'pipe' } as const;
@@ -60,6 +71,27 @@ export class PostgresServer {
     // As an operator makes it: no superuser.
     await server.#asSuperuser('CREATE ROLE dundun LOGIN CREATEDB');
     return server;
+  }
+
+  static async #startCopy(options: PostgresOptions, folder: string): Promise<PostgresServer> {
+    const server = PostgresServer.#inNewFolder(options);
+    execFileSync('cp', ['-a', join(folder, 'data'), server.folder], {
+      ...server.#owner,
+      cwd: server.folder,
+      stdio: 'pipe',
+    });
+    server.#template = Promise.resolve(databaseOfTables);
+    await server.run();
+    return server;
+  }
+
+  /** Makes a server with a database of this release's tables, and stops it. @returns its folder, which stays. */
+  static async prepare(): Promise<string> {
+    const server = await PostgresServer.#startNew({});
+    await server.#makeTemplate();
+    await server.#runBeside('pg_ctl', ['stop', '--pgdata', server.#data, '--mode=fast', '--silent']);
+    servers.delete(server);
+    return server.folder;
   }
 
   /** A standby of another server, from which it streams; it answers reads. Nobody waits for it yet (`waitForStandby`). */
@@ -252,14 +284,11 @@ export class PostgresServer {
   }
 
   async #makeTemplate(): Promise<string> {
-    const url = await this.#create('template0');
-    await migrate(url);
-    return new URL(url).pathname.slice(1);
+    await migrate(await this.#create('template0', databaseOfTables));
+    return databaseOfTables;
   }
 
-  async #create(template: string): Promise<string> {
-    this.#databases += 1;
-    const name = `test_${this.#databases}`;
+  async #create(template: string, name = `test_${++this.#databases}`): Promise<string> {
     await this.#asSuperuser(`CREATE DATABASE "${name}" TEMPLATE "${template}" OWNER dundun`);
     return this.url(name);
   }

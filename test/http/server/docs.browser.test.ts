@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
-import { aloneFlag, launchChromium } from '../../../scripts/chromium.ts';
+import { desktop, launchBrowser, screens, skip } from '../../support/dashboard.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 let server: TestServer;
@@ -12,23 +12,13 @@ before(async () => {
 });
 after(() => server.stop());
 
-const executablePath = process.env['DUNDUN_TEST_CHROMIUM'];
-const skip = executablePath === undefined ? 'Chromium is missing' : false;
-
 describe('in a browser, the reference', { skip }, () => {
   let browser: Browser;
 
   before(async () => {
-    browser = await launchChromium(executablePath as string, [aloneFlag()]);
+    browser = await launchBrowser();
   });
   after(() => browser.close());
-
-  const desktop = { viewport: { width: 1440, height: 900 } };
-  const screens: Record<string, BrowserContextOptions> = {
-    'a desktop': desktop,
-    'a dark desktop': { ...desktop, colorScheme: 'dark' },
-    'a phone': { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
-  };
 
   for (const [screen, options] of Object.entries(screens)) {
     test(`shows every operation on ${screen}, without a complaint and without calling another host`, async () => {

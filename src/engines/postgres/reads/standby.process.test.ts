@@ -319,7 +319,7 @@ suite('history from a standby', { skip: withoutPostgres, timeout: 600_000 }, () 
   test('a standby of another database, or of another cluster, is refused at the start with a clear word', async () => {
     const other = await primary.createDatabase();
     await standby.untilReplayed(primary);
-    const elsewhere = await PostgresServer.start();
+    const elsewhere = await PostgresServer.start({ isOfItsOwn: true });
     try {
       for (const wrong of [standby.url(new URL(other).pathname.slice(1)), await elsewhere.createDatabase()])
         await assert.rejects(open(wrong), {
