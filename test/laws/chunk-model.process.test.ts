@@ -19,7 +19,7 @@ const tiny = {
 };
 
 test('many small chunks read as a sorted array does', { timeout: 1_800_000 }, async (t) => {
-  const { PATH, DUNDUN_TEST_SEED, DUNDUN_TEST_LONG, DUNDUN_TEST_POSTGRES } = process.env;
+  const { PATH, DUNDUN_TEST_SEED, DUNDUN_TEST_LONG, DUNDUN_TEST_POSTGRES, DUNDUN_TEST_POSTGRES_FOLDER } = process.env;
   const run = new Running(
     [
       process.execPath,
@@ -29,7 +29,7 @@ test('many small chunks read as a sorted array does', { timeout: 1_800_000 }, as
     ],
     {
       settings: {
-        ...{ PATH, DUNDUN_TEST_SEED, DUNDUN_TEST_LONG, DUNDUN_TEST_POSTGRES },
+        ...{ PATH, DUNDUN_TEST_SEED, DUNDUN_TEST_LONG, DUNDUN_TEST_POSTGRES, DUNDUN_TEST_POSTGRES_FOLDER },
         DUNDUN_TEST_LIMITS: JSON.stringify(tiny),
       },
     },

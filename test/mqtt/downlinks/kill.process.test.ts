@@ -62,6 +62,8 @@ test('a value is never given twice, wherever the service is killed while it hand
       const [newest] = (await call('GET', `/devices/${id}/actuators/a/values?lastN=1`)) as Shown[];
       if (newest?.delivered === true) await until(() => received.has(`${id} ${round}`));
     }
+    // Ended before it is connected, it would stay so until its keep-alive runs out.
+    await until(() => rest.connected);
     await rest.endAsync();
     await until(async () => !((await call('GET', '/gateways/mast')) as { connected: boolean }).connected);
   }
