@@ -59,6 +59,8 @@ export abstract class FloodLine {
   protected readonly tally: FloodTally;
   protected socket: Socket | undefined;
   #isOver = false;
+  /** Whether it was ever answered: its client is signed in. */
+  isUnderWay = false;
   #pacing: NodeJS.Timeout | undefined;
 
   constructor(port: number, tally: FloodTally) {
@@ -69,7 +71,10 @@ export abstract class FloodLine {
   open(): void {
     const socket = connect({ host: '127.0.0.1', port: this.#port, noDelay: true });
     this.socket = socket;
-    socket.on('data', (bytes: Buffer) => this.take(bytes));
+    socket.on('data', (bytes: Buffer) => {
+      this.isUnderWay = true;
+      this.take(bytes);
+    });
     socket.on('error', () => {});
     socket.on('close', () => {
       clearInterval(this.#pacing);

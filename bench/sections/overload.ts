@@ -24,6 +24,8 @@ const othersMsMax = 1_000;
 const returnSMax = 20;
 const pauseS = 6;
 const warmS = 3;
+/** All clients are signed in within this, seconds; what is measured then begins in any case. */
+const signedInSMax = 60;
 
 /** A level as it was measured in one round. */
 interface Round {
@@ -63,7 +65,7 @@ export async function measureOverload(options: BenchOptions, dataDir: string): P
   }
   return {
     title: 'Overload',
-    how: `${options.rounds} rounds, in each of them every load, up and down in turns. Each load for ${options.seconds} s, after ${warmS} s that warm up; then ${pauseS} s in which the process is stopped (SIGSTOP), then until ${goodputMin * 100} % of the goodput before are reached again. Offered: datapoints outstanding at once, as so many times those that keep the service just busy; each client sends the next as soon as one is answered, and comes back a second after it was cut. At fixed rates all is sent whatever is answered, also in the pause, and it is over when the p99 is below a second again. Goodput: datapoints acknowledged a second, median of the rounds; of the best: median of the ratios within a round; p99 of pushes: median; all others: the worst of the rounds. GET of a device, sign-in and health are asked for five times a second each beside it. ${lines.join(' ')}`,
+    how: `${options.rounds} rounds, in each of them every load, up and down in turns. Each load for ${options.seconds} s, after all of its clients are signed in and ${warmS} s that warm up; then ${pauseS} s in which the process is stopped (SIGSTOP), then until ${goodputMin * 100} % of the goodput before are reached again. Offered: datapoints outstanding at once, as so many times those that keep the service just busy; each client sends the next as soon as one is answered, and comes back a second after it was cut. At fixed rates all is sent whatever is answered, also in the pause, and it is over when the p99 is below a second again. Goodput: datapoints acknowledged a second, median of the rounds; of the best: median of the ratios within a round; p99 of pushes: median; all others: the worst of the rounds. GET of a device, sign-in and health are asked for five times a second each beside it, from the first client's sign-in on. ${lines.join(' ')}`,
     tables,
     verdicts,
     faults,
@@ -105,9 +107,11 @@ async function measureLevel(
   const tally = new FloodTally();
   const others = new Others(fleet.server.httpPort, usualQuestions(fleet, key));
   const lines = level.open(fleet, tally, key);
+  const openedMs = performance.now();
+  const isSignedIn = () => lines.every(({ isUnderWay }) => isUnderWay);
+  while (!isSignedIn() && performance.now() < openedMs + signedInSMax * 1_000) await pause(100);
   await pause(warmS * 1_000);
   let { acknowledged } = tally.take();
-  await others.take();
   const startMs = performance.now();
   let peakMib = 0;
   for (let s = 0; s < seconds; s += 1) {

@@ -264,6 +264,12 @@ export const limits = {
   pieceMsMax: 3,
   /** Milliseconds that usual pushes, over MQTT and HTTP, take in a turn of the event loop. Beyond: they are taken in a later turn. */
   pushTurnMsMax: 20,
+  /**
+   * The same in a turn behind one in which so many connections were accepted at a door. Node.js accepts no more in a turn, so others
+   * probably wait to be accepted, for as many turns as there are times so many of them.
+   */
+  pushTurnMsCrowded: 2,
+  acceptedPerTurn: 32,
   /** Characters of empty lines that one step of reading a bulk request skips; other work may run between two steps. */
   blankCharsPerStep: 16 * KIB,
   /**
@@ -1521,6 +1527,11 @@ export const limits = {
   fastPathHeaderCharsMax: 256 * KIB,
   /** Pushes of one connection that are stored together. Beyond: the others wait for these. */
   fastPathPushesMax: 100,
+  /**
+   * Pushes that look usual, but whose sender or sensor is not in memory, which the framework has of one address at once. Beyond: their
+   * connections wait unread, so that whoever else comes from there does not wait behind thousands of them.
+   */
+  unknownPushesMax: 100,
   /** Unread answers of a connection, bytes. Beyond: the fast path stops reading from the connection. */
   fastPathAnswerBytesMax: 64 * KIB,
   /**

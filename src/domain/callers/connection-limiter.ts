@@ -9,6 +9,7 @@ import { limits } from '../../config/limits.ts';
 import type { Caller } from './caller.ts';
 import type { Callers } from './callers.ts';
 import { FairShare } from './fair-share.ts';
+import { pushTurns } from './push-turns.ts';
 
 /** One open connection. */
 interface OpenConnection {
@@ -65,6 +66,7 @@ export class ConnectionLimiter implements ConnectionAdmission {
    * refused.
    */
   letIn(connection: AcceptedConnection): (() => void) | undefined {
+    pushTurns.connectionAccepted();
     const caller = this.#callers.ofAddress(connection.address);
     if (this.held >= this.#aloneMax && !this.#freeSlot(caller)) {
       this.#refused += 1;

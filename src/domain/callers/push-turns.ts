@@ -12,10 +12,20 @@ class PushTurns {
   /** Milliseconds that usual pushes have taken in this turn of the event loop. */
   #takenMs = 0;
   #isNextAsked = false;
+  /** Connections accepted in this turn, and whether they were so many in the last one that more of them probably wait. */
+  #accepted = 0;
+  #isCrowded = false;
 
   /** Whether usual pushes may be taken in this turn. */
   get isOpen(): boolean {
-    return this.#takenMs < limits.pushTurnMsMax;
+    const { pushTurnMsMax, pushTurnMsCrowded } = limits;
+    return this.#takenMs < (this.#isCrowded ? Math.min(pushTurnMsMax, pushTurnMsCrowded) : pushTurnMsMax);
+  }
+
+  /** A connection was accepted, at whatever door. */
+  connectionAccepted(): void {
+    this.#accepted += 1;
+    this.#askNext();
   }
 
   /** Runs work now and counts its time. Call only when `isOpen`. */
@@ -43,6 +53,8 @@ class PushTurns {
     setImmediate(() => {
       this.#isNextAsked = false;
       this.#takenMs = 0;
+      this.#isCrowded = this.#accepted >= limits.acceptedPerTurn;
+      this.#accepted = 0;
       while (this.isOpen && this.#waiting.size > 0) this.#resumeNext();
       if (this.#waiting.size > 0) this.#askNext();
     });

@@ -8,7 +8,9 @@ import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { pushTurns } from '../../domain/callers/push-turns.ts';
 import { type MendedRequest, mendBareLines } from './bare-lines.ts';
+import { FirstPush } from './first-push.ts';
 import { giveInTurns } from './give-in-turns.ts';
+import { type NodeSide, nodeSideOf } from './node-side.ts';
 import { PushGroup, type PushHandler, type WaitingConnection } from './push-handler.ts';
 import { isHeadCut, type RequestHead, readHead } from './request-head.ts';
 
@@ -25,9 +27,6 @@ type ServedSocket = Socket & { readonly _paused?: boolean };
  */
 type State = 'free' | 'storing' | 'waiting' | 'node' | 'full' | 'over';
 
-/** Name of Node.js's listener for the end of input. */
-const endListener = 'bound socketOnEnd';
-
 export class PushConnection implements WaitingConnection {
   readonly #socket: ServedSocket;
   readonly #handler: PushHandler;
@@ -39,6 +38,11 @@ export class PushConnection implements WaitingConnection {
   #state: State = 'free';
   /** False until Node.js has answered the first request: its time-outs apply until then. */
   #isKnown = false;
+  /** Whose push the framework has, or is to have, because its sender or sensor is not in memory; and what ends that. */
+  #unknownOf: Caller | undefined;
+  #endUnknown: (() => void) | undefined;
+  /** The first request, where it is a usual push, until its answer. */
+  #first: FirstPush | undefined;
   /** Of the request that Node.js has: bytes that are missing, and whether its answer was sent. */
   #owed = 0;
   #isAnswered = false;
@@ -57,11 +61,7 @@ export class PushConnection implements WaitingConnection {
   /** True when the client has closed its half and Node.js, which may then close the other, has not been told. */
   #isEndHeld = false;
 
-  private constructor(
-    socket: Socket,
-    handler: PushHandler,
-    node: { readonly data: (piece: Buffer) => void; readonly end: () => void },
-  ) {
+  private constructor(socket: ServedSocket, handler: PushHandler, node: NodeSide) {
     this.#socket = socket;
     this.#handler = handler;
     this.#toNode = node.data;
@@ -72,16 +72,13 @@ export class PushConnection implements WaitingConnection {
 
   /** Redirects the bytes of a connection that Node.js's server has just accepted. */
   static open(socket: Socket, handler: PushHandler): PushConnection | undefined {
-    const [toNode, ...others] = socket.listeners('data') as ((piece: Buffer) => void)[];
-    // The other 'end' listener is the socket's own.
-    const ends = (socket.listeners('end') as (() => void)[]).filter(({ name }) => name === endListener);
-    const [end] = ends;
-    if (toNode === undefined || others.length > 0 || end === undefined || ends.length > 1) return undefined;
-    const connection = new PushConnection(socket, handler, { data: toNode, end });
+    const node = nodeSideOf(socket);
+    if (node === undefined) return undefined;
+    const connection = new PushConnection(socket, handler, node);
     socket.on('data', connection.#onData);
     socket.on('end', () => connection.#takeEnd());
-    socket.removeListener('end', end);
-    socket.removeListener('data', toNode);
+    socket.removeListener('end', node.end);
+    socket.removeListener('data', node.data);
     return connection;
   }
 
@@ -97,18 +94,23 @@ export class PushConnection implements WaitingConnection {
     this.#endNow();
   }
 
-  /** Node.js has parsed the head of a request. */
-  onRequest(response: ServerResponse): void {
+  /** Node.js has parsed the head of a request, which is answered here or by the framework. */
+  onRequest(response: ServerResponse, toFramework: () => void): void {
     response.once('finish', () => {
       this.#isKnown = true;
+      this.#first = undefined;
       this.#isAnswered = true;
       this.#endTurn();
     });
+    if (this.#endUnknown !== undefined) response.once('close', this.#endUnknown);
+    this.#endUnknown = undefined;
+    if (this.#first === undefined) toFramework();
+    else this.#first.answer(response, toFramework);
   }
 
   /** True while pushes of the connection wait for their commit, or for room. */
   get isStoring(): boolean {
-    return this.#state === 'storing' || this.#state === 'waiting';
+    return this.#state === 'storing' || this.#state === 'waiting' || this.#first?.isStoring === true;
   }
 
   /** Gives an incomplete push to Node.js, which applies the time-outs for the rest. */
@@ -154,7 +156,7 @@ export class PushConnection implements WaitingConnection {
     const begun = this.#begun;
     const bytes = begun === undefined ? piece : Buffer.concat([begun, piece]);
     this.#begun = undefined;
-    if (!pushTurns.isOpen && this.#isKnown && this.#isPush(bytes)) {
+    if (!pushTurns.isOpen && this.#isPush(bytes)) {
       this.#waitForTurn(bytes);
       return;
     }
@@ -163,7 +165,23 @@ export class PushConnection implements WaitingConnection {
     if (head === undefined && this.#mend(bytes)) return;
     this.#headHeldSinceMs = Number.NaN;
     if (begun === undefined && this.#isBeginning(head, bytes)) this.#begun = bytes;
+    else if (this.#unknownOf !== undefined) this.#giveUnknown(bytes, head, this.#unknownOf);
     else this.#give(bytes, head);
+  }
+
+  /** Gives the framework a push of which only it can tell what it is, once it may have one more of them. */
+  #giveUnknown(bytes: Buffer, head: RequestHead | undefined, caller: Caller): void {
+    const { unknownPushes } = this.#handler;
+    if (!unknownPushes.mayGive(caller)) {
+      this.#keepUnread(bytes);
+      this.#endUnknown = unknownPushes.wait(caller, () => this.goOn());
+      return;
+    }
+    this.#endUnknown = unknownPushes.give(caller);
+    this.#give(bytes, head);
+    // Where the parser has found a fault, there is no request.
+    this.#endUnknown?.();
+    this.#endUnknown = undefined;
   }
 
   /**
@@ -199,13 +217,23 @@ export class PushConnection implements WaitingConnection {
 
   /** Takes the usual pushes that the bytes begin with. False: there are none. */
   #takePushes(bytes: Buffer): boolean {
-    if (!this.#isKnown) return false;
-    const group = new PushGroup(this.pushesMax);
+    const group = new PushGroup(this.#isKnown ? this.pushesMax : 1);
     const end = this.#handler.takeFrom(bytes, this.#socket, group);
+    this.#unknownOf = group.unknownOf;
     if (end === 0) return false;
-    this.#caller = group.caller;
-    this.#store(group, bytes, end);
+    const caller = group.caller as Caller;
+    this.#caller = caller;
+    if (!this.#handler.mayHaveCapacity(caller)) this.#wait(bytes, caller);
+    else if (this.#isKnown) this.#store(group, bytes, end);
+    else this.#introduce(group, bytes, end);
     return true;
+  }
+
+  #introduce(group: PushGroup, bytes: Buffer, end: number): void {
+    this.#first = new FirstPush(group, this.#handler, this.#socket);
+    this.#give(bytes, { end });
+    // Where the parser has found a fault, nothing is stored.
+    if (!this.#first.isStoring) this.#first = undefined;
   }
 
   /** True for a push without its complete body, and for an incomplete head: the next bytes decide. */
@@ -216,18 +244,13 @@ export class PushConnection implements WaitingConnection {
   }
 
   #store(group: PushGroup, bytes: Buffer, end: number): void {
-    const caller = group.caller as Caller;
-    if (!this.#handler.mayHaveCapacity(caller)) {
-      this.#wait(bytes, caller);
-      return;
-    }
     this.#state = 'storing';
     if (end < bytes.length) this.#hold(bytes.subarray(end));
     const stored = this.#handler.store(group, (error) => this.#afterCommit(group, bytes.subarray(0, end), error));
     if (stored === 'busy') {
       // There may be room for fewer.
       this.pushesMax = Math.ceil(group.pushes.length / 2);
-      this.#wait(bytes.subarray(0, end), caller);
+      this.#wait(bytes.subarray(0, end), group.caller as Caller);
       return;
     }
     this.pushesMax = limits.fastPathPushesMax;
@@ -288,8 +311,15 @@ export class PushConnection implements WaitingConnection {
     if (this.#isEndHeld && this.#left === undefined) this.#endToNode();
   }
 
+  /** The connection has closed. */
+  closed(): void {
+    this.#endWait();
+  }
+
   #endWait(): Buffer | undefined {
     if (this.#state !== 'waiting') return undefined;
+    this.#endUnknown?.();
+    this.#endUnknown = undefined;
     const bytes = this.#waiting;
     this.#waiting = undefined;
     this.#state = 'free';

@@ -24,6 +24,7 @@ import { originOf } from '../sign-in/refusal-loops.ts';
 import { PushConnection } from './push-connection.ts';
 import type { PushGroup, PushHandler, WaitingConnection } from './push-handler.ts';
 import { HeaderCache, type RequestHead, type RequestHeaders, readHead } from './request-head.ts';
+import { UnknownPushes } from './unknown-pushes.ts';
 
 export interface PushFastPathParts {
   readonly ingest: Ingest;
@@ -44,6 +45,7 @@ const noExtras = {};
 
 export class PushFastPath implements PushHandler {
   readonly headers = new HeaderCache();
+  readonly unknownPushes = new UnknownPushes();
   readonly #parts: PushFastPathParts;
   readonly #server: Server;
   readonly #connections = new Map<Socket, PushConnection>();
@@ -71,16 +73,30 @@ export class PushFastPath implements PushHandler {
       socket.once('close', () => {
         fastPath.#connections.delete(socket);
         fastPath.#leave(connection);
+        connection.closed();
       });
     });
-    server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) =>
-      fastPath.#connections.get(socket)?.onRequest(response),
-    );
+    fastPath.#takeRequests();
     // Node.js does not know of pushes in the fast path, and would close their connection as idle.
     server.on('timeout', (socket: Socket) => {
       if (!fastPath.isStoringOf(socket)) socket.destroy();
     });
     return fastPath;
+  }
+
+  /** Stands before the present listeners of requests, which get all but first pushes. */
+  #takeRequests(): void {
+    const server = this.#server;
+    const listeners = server.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
+    server.removeAllListeners('request');
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      const toFramework = () => {
+        for (const listener of listeners) listener.call(server, request, response);
+      };
+      const connection = this.#connections.get(request.socket);
+      if (connection === undefined) toFramework();
+      else connection.onRequest(response, toFramework);
+    });
   }
 
   get isClosing(): boolean {
@@ -203,6 +219,11 @@ export class PushFastPath implements PushHandler {
     return pushes.length === 1 ? answer : answer.repeat(pushes.length);
   }
 
+  answerFirst({ securityHeaders }: PushGroup, response: ServerResponse): void {
+    for (const [name, value] of (securityHeaders as SecurityHeaderSet).pairs) response.setHeader(name, value);
+    response.writeHead(204).end();
+  }
+
   /** The push in a request, if it is usual. */
   #pushOf(
     { method, target, facts, bodyAt, end }: RequestHead,
@@ -210,20 +231,23 @@ export class PushFastPath implements PushHandler {
     { socket, into }: { readonly socket: Socket; readonly into: PushGroup },
   ): Push | undefined {
     if (method !== 'POST' || !facts.isUsual) return undefined;
-    const actor = this.#actorOf(facts, socket);
-    if (actor === undefined) return undefined;
-    const securityHeaders = this.#parts.securityHeaders.of(socket, facts.forwardedProto);
-    if (into.caller !== undefined && (into.caller !== actor.caller || into.securityHeaders !== securityHeaders)) {
-      return undefined;
-    }
     if (!target.startsWith(devices) || !target.endsWith(values) || target.includes('%')) return undefined;
     const middle = target.indexOf('/', devices.length);
     if (!target.startsWith(sensors, middle)) return undefined;
     // A name with another slash or a query is not the id of a sensor in memory.
     const device = target.slice(devices.length, middle);
     const sensor = target.slice(middle + sensors.length, -values.length);
-    const sensorRef = this.#parts.ingest.peekSensor(actor, device, sensor);
-    if (sensorRef === undefined) return undefined;
+    const actor = this.#actorOf(facts, socket);
+    const sensorRef = actor && this.#parts.ingest.peekSensor(actor, device, sensor);
+    if (actor === undefined || sensorRef === undefined) {
+      const { authentication } = this.#parts;
+      if (authentication.isSure) into.unknownOf = authentication.guestOf(socket, facts.forwardedFor).caller;
+      return undefined;
+    }
+    const securityHeaders = this.#parts.securityHeaders.of(socket, facts.forwardedProto);
+    if (into.caller !== undefined && (into.caller !== actor.caller || into.securityHeaders !== securityHeaders)) {
+      return undefined;
+    }
     const reading = parsePlainReading(bytes, bodyAt, end);
     if (reading === undefined) return undefined;
     // A push that is taken ends a row of refused calls; nearly always there is none.

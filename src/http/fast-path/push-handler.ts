@@ -1,11 +1,13 @@
 // What a connection asks of the fast path: to find pushes in its bytes, and to store them. push-fast-path.ts implements it
 // for push-connection.ts.
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { SecurityHeaderSet } from '../../base/network/security-headers.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import type { AppendCallback } from '../../domain/datapoints/ingest/append.ts';
 import type { Push } from '../../domain/datapoints/ingest/push.ts';
 import type { HeaderCache } from './request-head.ts';
+import type { UnknownPushes } from './unknown-pushes.ts';
 
 /** Pushes of one caller that are stored together, and whose answers are the same. */
 export class PushGroup {
@@ -14,6 +16,8 @@ export class PushGroup {
   readonly pushesMax: number;
   caller: Caller | undefined;
   securityHeaders: SecurityHeaderSet | undefined;
+  /** The address of the first push where it looks usual, but its sender or sensor is not in memory. */
+  unknownOf: Caller | undefined;
 
   constructor(pushesMax: number) {
     this.pushesMax = pushesMax;
@@ -33,6 +37,7 @@ export interface WaitingConnection {
 /** Finds and stores pushes for connections. */
 export interface PushHandler {
   readonly headers: HeaderCache;
+  readonly unknownPushes: UnknownPushes;
   /** True once the service is closing and takes nothing more. */
   readonly isClosing: boolean;
   /** Adds the usual pushes of one caller at the beginning of the bytes to `into`; returns the index after the last. */
@@ -49,4 +54,6 @@ export interface PushHandler {
   wait(connection: WaitingConnection, caller: Caller): void;
   /** The answers to stored pushes. */
   answerOf(group: PushGroup): string;
+  /** Answers a stored push that Node.js has parsed. */
+  answerFirst(group: PushGroup, response: ServerResponse): void;
 }

@@ -241,6 +241,36 @@ suite('a usual push', () => {
     await empty();
   });
 
+  test('that is the first of its connection is answered without the framework, and those behind it come after it', async () => {
+    const seen: string[] = [];
+    const note = () => seen.push('framework');
+    // From now on its device is in memory.
+    await server.call('owner', 'POST', '/devices/public/sensors/s/values', { json: { value: 0 } });
+    subscribe('tracing:fastify.request.handler:start', note);
+    for (const [first, ...more] of [[1], [2, 3], [4, 5, 6]] as [number, ...number[]][]) {
+      const socket = await open(port());
+      const answers = answersOf(socket);
+      socket.end(Buffer.concat(await Promise.all([first, ...more].map((value) => push(value)))));
+      const statuses: string[] = [];
+      for await (const answer of answers) statuses.push(answer.slice(9, 12));
+      assert.deepEqual(statuses, [first, ...more].fill(204).map(String));
+    }
+    assert.deepEqual(seen, []);
+    const socket = await open(port());
+    const answers = answersOf(socket);
+    socket.write(await push(7, unusual));
+    assert.match(String((await answers.next()).value), /^HTTP\/1\.1 204/);
+    assert.deepEqual(seen, ['framework']);
+    socket.destroy();
+    unsubscribe('tracing:fastify.request.handler:start', note);
+    const { body } = await server.call('owner', 'GET', '/devices/public/sensors/s/values?limit=100');
+    assert.deepEqual(
+      body.map(({ value }: { value: number }) => value),
+      [0, 1, 2, 3, 4, 5, 6, 7],
+    );
+    await empty();
+  });
+
   test('is stored also where its client reads no answer for a long time', async () => {
     const count = 20_000;
     const requests = await Promise.all(Array.from({ length: count }, (_, n) => push(n)));

@@ -1,0 +1,57 @@
+// Pushes that look usual, but whose sender or sensor is not in memory, so that only the framework can tell what they are. It has a
+// few of each address at once; the others wait, unread, and the fast path takes most of them once one has been answered: when
+// thousands of clients come back at once, they ask for the same users and devices. Used by push-connection.ts.
+import { limits } from '../../config/limits.ts';
+import type { Caller } from '../../domain/callers/caller.ts';
+
+interface OfCaller {
+  /** Those that the framework has. */
+  given: number;
+  /** Called in order, each when the framework may have one more. */
+  readonly waiting: Set<() => void>;
+}
+
+export class UnknownPushes {
+  /** By key, because there may be several objects for an address, one after the other. */
+  readonly #callers = new Map<string, OfCaller>();
+
+  /** Whether the framework may have one more of this caller. */
+  mayGive(caller: Caller): boolean {
+    return (this.#callers.get(caller.key)?.given ?? 0) < limits.unknownPushesMax;
+  }
+
+  /** The framework has one more. @returns to be called once it has answered, or its connection has closed. */
+  give(caller: Caller): () => void {
+    const of = this.#of(caller);
+    of.given += 1;
+    return () => {
+      of.given -= 1;
+      // Those that the fast path takes make room for the next.
+      for (const resume of of.waiting) {
+        if (of.given >= limits.unknownPushesMax) break;
+        of.waiting.delete(resume);
+        resume();
+      }
+      if (of.given === 0) this.#callers.delete(caller.key);
+    };
+  }
+
+  /**
+   * Calls `resume` when the framework may have one more; it is given then, or taken otherwise. Only where `mayGive` is false.
+   * @returns what takes it out of the line, for when its connection ends.
+   */
+  wait(caller: Caller, resume: () => void): () => void {
+    const { waiting } = this.#of(caller);
+    waiting.add(resume);
+    return () => void waiting.delete(resume);
+  }
+
+  #of(caller: Caller): OfCaller {
+    let of = this.#callers.get(caller.key);
+    if (of === undefined) {
+      of = { given: 0, waiting: new Set() };
+      this.#callers.set(caller.key, of);
+    }
+    return of;
+  }
+}
