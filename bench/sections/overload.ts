@@ -110,8 +110,10 @@ async function measureLevel(
   const openedMs = performance.now();
   const isSignedIn = () => lines.every(({ isUnderWay }) => isUnderWay);
   while (!isSignedIn() && performance.now() < openedMs + signedInSMax * 1_000) await pause(100);
+  if (!isSignedIn()) console.error(`overload: not all clients are signed in after ${signedInSMax} s`);
   await pause(warmS * 1_000);
-  let { acknowledged } = tally.take();
+  const before = tally.take();
+  let { acknowledged } = before;
   const startMs = performance.now();
   let peakMib = 0;
   for (let s = 0; s < seconds; s += 1) {
@@ -133,7 +135,7 @@ async function measureLevel(
     perS: steady.acknowledged / elapsedS,
     p99Ms: steady.latencies.percentiles(99)[0] ?? Number.NaN,
     refusedPerS: steady.refused / elapsedS,
-    cut: steady.cut + back.cut,
+    cut: before.cut + steady.cut + back.cut,
     others: answered,
     peakMib: Math.max(peakMib, back.peakMib),
     returnS: back.returnS,

@@ -265,11 +265,13 @@ export const limits = {
   /** Milliseconds that usual pushes, over MQTT and HTTP, take in a turn of the event loop. Beyond: they are taken in a later turn. */
   pushTurnMsMax: 20,
   /**
-   * The same in a turn behind one in which so many connections were accepted at a door. Node.js accepts no more in a turn, so others
-   * probably wait to be accepted, for as many turns as there are times so many of them.
+   * The same in a turn behind one in which so many connections were accepted. Node.js accepts one of each listening socket in a turn
+   * (`acceptQueuesMax`), so others probably wait to be accepted. And how many turns in a row are as short; beyond, every other one is,
+   * so that whoever connects without a pause does not take the time of pushes.
    */
   pushTurnMsCrowded: 2,
-  acceptedPerTurn: 32,
+  acceptedPerTurn: 16,
+  crowdedTurnsMax: 100,
   /** Characters of empty lines that one step of reading a bulk request skips; other work may run between two steps. */
   blankCharsPerStep: 16 * KIB,
   /**

@@ -66,13 +66,13 @@ export class ConnectionLimiter implements ConnectionAdmission {
    * refused.
    */
   letIn(connection: AcceptedConnection): (() => void) | undefined {
-    pushTurns.connectionAccepted();
     const caller = this.#callers.ofAddress(connection.address);
     if (this.held >= this.#aloneMax && !this.#freeSlot(caller)) {
       this.#refused += 1;
       this.#logShortage();
       return undefined;
     }
+    pushTurns.connectionAccepted();
     const owner = this.#owners.get(caller) ?? { caller, slots: new Set() };
     const slot = { connection, owner, receivedBytes: 0 };
     this.#change(owner, () => owner.slots.add(slot));

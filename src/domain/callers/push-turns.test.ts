@@ -8,7 +8,7 @@ import { Caller } from './caller.ts';
 import { pushTurns } from './push-turns.ts';
 
 suite('pushes that wait for a turn', () => {
-  const { acceptedPerTurn, pushTurnMsCrowded } = limits;
+  const { acceptedPerTurn, pushTurnMsCrowded, crowdedTurnsMax } = limits;
 
   /** After how many turns a push goes on that waits while so many connections come. */
   async function turnsAfter(connections: number): Promise<number> {
@@ -37,5 +37,30 @@ suite('pushes that wait for a turn', () => {
   test('have some time in such a turn, too', async () => {
     assert.ok(pushTurnMsCrowded > 0 && pushTurnMsCrowded < limits.pushTurnMsMax);
     assert.equal(await turnsAfter(acceptedPerTurn), await turnsAfter(0));
+  });
+
+  test('go on in every other turn where connections come without end', async () => {
+    Object.assign(limits, { pushTurnMsCrowded: 0 });
+    try {
+      const caller = new Caller('fleet');
+      const turns = 3 * crowdedTurnsMax;
+      let isWaiting = false;
+      let taken = 0;
+      for (let n = 0; n < turns; n += 1) {
+        if (!isWaiting) {
+          isWaiting = true;
+          pushTurns.wait(caller, () => {
+            isWaiting = false;
+            taken += 1;
+          });
+        }
+        for (let one = 0; one < acceptedPerTurn; one += 1) pushTurns.connectionAccepted();
+        await turn();
+      }
+      assert.ok(taken >= (turns - crowdedTurnsMax) / 2 - 1 && taken <= turns / 2, `${taken} of ${turns}`);
+      while (isWaiting) await turn();
+    } finally {
+      Object.assign(limits, { pushTurnMsCrowded });
+    }
   });
 });

@@ -12,9 +12,10 @@ class PushTurns {
   /** Milliseconds that usual pushes have taken in this turn of the event loop. */
   #takenMs = 0;
   #isNextAsked = false;
-  /** Connections accepted in this turn, and whether they were so many in the last one that more of them probably wait. */
+  /** Connections accepted in this turn; whether they were so many in the last one that more of them probably wait; turns that may still be short for that. */
   #accepted = 0;
   #isCrowded = false;
+  #crowdedTurnsLeft: number = limits.crowdedTurnsMax;
 
   /** Whether usual pushes may be taken in this turn. */
   get isOpen(): boolean {
@@ -53,7 +54,9 @@ class PushTurns {
     setImmediate(() => {
       this.#isNextAsked = false;
       this.#takenMs = 0;
-      this.#isCrowded = this.#accepted >= limits.acceptedPerTurn;
+      this.#isCrowded = this.#accepted >= limits.acceptedPerTurn && this.#crowdedTurnsLeft > 0;
+      if (this.#isCrowded) this.#crowdedTurnsLeft -= 1;
+      else this.#crowdedTurnsLeft = Math.min(this.#crowdedTurnsLeft + 1, limits.crowdedTurnsMax);
       this.#accepted = 0;
       while (this.isOpen && this.#waiting.size > 0) this.#resumeNext();
       if (this.#waiting.size > 0) this.#askNext();

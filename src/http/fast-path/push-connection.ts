@@ -8,24 +8,12 @@ import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { pushTurns } from '../../domain/callers/push-turns.ts';
 import { type MendedRequest, mendBareLines } from './bare-lines.ts';
+import type { ServedSocket, State } from './connection-state.ts';
 import { FirstPush } from './first-push.ts';
 import { giveInTurns } from './give-in-turns.ts';
 import { type NodeSide, nodeSideOf } from './node-side.ts';
 import { PushGroup, type PushHandler, type WaitingConnection } from './push-handler.ts';
-import { isHeadCut, type RequestHead, readHead } from './request-head.ts';
-
-/** A socket of Node.js's server, with a private field: true while Node.js must not be given anything. */
-type ServedSocket = Socket & { readonly _paused?: boolean };
-
-/**
- * - `free`: the next byte begins a request.
- * - `storing`: pushes wait for their commit.
- * - `waiting`: pushes wait, unread, for room in the ingest queue or for a turn of the event loop.
- * - `node`: Node.js has a request that is incomplete or not answered.
- * - `full`: the client does not read its answers.
- * - `over`: the last answer was sent; further bytes are dropped.
- */
-type State = 'free' | 'storing' | 'waiting' | 'node' | 'full' | 'over';
+import { isHeadCut, pushIn, type RequestHead, readHead } from './request-head.ts';
 
 export class PushConnection implements WaitingConnection {
   readonly #socket: ServedSocket;
@@ -102,8 +90,12 @@ export class PushConnection implements WaitingConnection {
       this.#isAnswered = true;
       this.#endTurn();
     });
-    if (this.#endUnknown !== undefined) response.once('close', this.#endUnknown);
-    this.#endUnknown = undefined;
+    if (this.#endUnknown !== undefined) {
+      // Answered, though its client may never read that; or the connection has closed.
+      response.once('prefinish', this.#endUnknown);
+      response.once('close', this.#endUnknown);
+      this.#endUnknown = undefined;
+    }
     if (this.#first === undefined) toFramework();
     else this.#first.answer(response, toFramework);
   }
@@ -156,8 +148,12 @@ export class PushConnection implements WaitingConnection {
     const begun = this.#begun;
     const bytes = begun === undefined ? piece : Buffer.concat([begun, piece]);
     this.#begun = undefined;
-    if (!pushTurns.isOpen && this.#isPush(bytes)) {
-      this.#waitForTurn(bytes);
+    const push =
+      pushTurns.isOpen || this.#handler.isClosing
+        ? undefined
+        : pushIn(bytes, { headers: this.#handler.headers, isFirst: !this.#isKnown });
+    if (push !== undefined) {
+      this.#waitForTurn(bytes, push);
       return;
     }
     if (pushTurns.do(() => this.#takePushes(bytes))) return;
@@ -170,11 +166,11 @@ export class PushConnection implements WaitingConnection {
   }
 
   /** Gives the framework a push of which only it can tell what it is, once it may have one more of them. */
-  #giveUnknown(bytes: Buffer, head: RequestHead | undefined, caller: Caller): void {
+  #giveUnknown(bytes: Buffer, head: Pick<RequestHead, 'end'> | undefined, caller: Caller): void {
     const { unknownPushes } = this.#handler;
     if (!unknownPushes.mayGive(caller)) {
       this.#keepUnread(bytes);
-      this.#endUnknown = unknownPushes.wait(caller, () => this.goOn());
+      this.#handler.waitUnknown(this, caller);
       return;
     }
     this.#endUnknown = unknownPushes.give(caller);
@@ -206,13 +202,9 @@ export class PushConnection implements WaitingConnection {
   }
 
   #beginMended({ bytes, end }: MendedRequest): void {
-    if (!pushTurns.do(() => this.#takePushes(bytes))) this.#give(bytes, { end });
-  }
-
-  /** Whether the bytes begin with a whole request that may be a usual push: nothing else waits for a turn of pushes. */
-  #isPush(bytes: Buffer): boolean {
-    const head = readHead(bytes, 0, this.#handler.headers);
-    return head?.method === 'POST' && head.facts.isUsual && head.end <= bytes.length;
+    if (pushTurns.do(() => this.#takePushes(bytes))) return;
+    if (this.#unknownOf !== undefined) this.#giveUnknown(bytes, { end }, this.#unknownOf);
+    else this.#give(bytes, { end });
   }
 
   /** Takes the usual pushes that the bytes begin with. False: there are none. */
@@ -281,9 +273,9 @@ export class PushConnection implements WaitingConnection {
   }
 
   /** Usual pushes have had their time in this turn of the event loop: these wait for a later one. */
-  #waitForTurn(bytes: Buffer): void {
+  #waitForTurn(bytes: Buffer, { facts }: RequestHead): void {
     this.#keepUnread(bytes);
-    pushTurns.wait(this.#caller ?? this.#handler.callerOf(this.#socket), () => this.goOn());
+    pushTurns.wait(this.#caller ?? this.#handler.callerOf(this.#socket, facts.forwardedFor), () => this.goOn());
   }
 
   /** Nothing more is read from the connection either. */
@@ -311,19 +303,13 @@ export class PushConnection implements WaitingConnection {
     if (this.#isEndHeld && this.#left === undefined) this.#endToNode();
   }
 
-  /** The connection has closed. */
-  closed(): void {
-    this.#endWait();
-  }
-
   #endWait(): Buffer | undefined {
     if (this.#state !== 'waiting') return undefined;
-    this.#endUnknown?.();
-    this.#endUnknown = undefined;
     const bytes = this.#waiting;
     this.#waiting = undefined;
     this.#state = 'free';
-    return this.#socket.destroyed ? undefined : bytes;
+    // Node.js may have said the last word meanwhile.
+    return this.#socket.destroyed || !this.#socket.writable ? undefined : bytes;
   }
 
   /** Goes on with what could not be put back; Node.js hears of the end of input behind all of it. */

@@ -73,7 +73,6 @@ export class PushFastPath implements PushHandler {
       socket.once('close', () => {
         fastPath.#connections.delete(socket);
         fastPath.#leave(connection);
-        connection.closed();
       });
     });
     fastPath.#takeRequests();
@@ -147,8 +146,8 @@ export class PushFastPath implements PushHandler {
     return !proxies.isEmpty && proxies.trusts(remoteAddress ?? '');
   }
 
-  callerOf(socket: Socket): Caller {
-    return this.#parts.authentication.guestOf(socket, undefined).caller;
+  callerOf(socket: Socket, forwardedFor?: string): Caller {
+    return this.#parts.authentication.guestOf(socket, forwardedFor).caller;
   }
 
   store({ caller, pushes }: PushGroup, done: AppendCallback): 'busy' | undefined {
@@ -172,12 +171,21 @@ export class PushFastPath implements PushHandler {
 
   wait(connection: WaitingConnection, caller: Caller): void {
     const wasResumed = !Number.isNaN(connection.waitingSinceMs);
-    if (!wasResumed) connection.waitingSinceMs = performance.now();
+    this.#line(connection, (resume) => this.#parts.writer.onceCapacity(caller, { wasResumed, resume }));
+  }
+
+  waitUnknown(connection: WaitingConnection, caller: Caller): void {
+    this.#line(connection, (resume) => this.unknownPushes.wait(caller, resume));
+  }
+
+  /** Has a connection wait in a line; `enter` gives what takes it out. */
+  #line(connection: WaitingConnection, enter: (resume: () => void) => () => void): void {
+    if (Number.isNaN(connection.waitingSinceMs)) connection.waitingSinceMs = performance.now();
     const resume = () => {
       this.#waiting.delete(connection);
       connection.goOn();
     };
-    this.#waiting.set(connection, this.#parts.writer.onceCapacity(caller, { wasResumed, resume }));
+    this.#waiting.set(connection, enter(resume));
     this.#looks ??= setInterval(() => this.#giveUpOld(limits.pushWaitMsMax), limits.pushWaitLookMs).unref();
   }
 

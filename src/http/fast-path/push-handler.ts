@@ -44,14 +44,16 @@ export interface PushHandler {
   takeFrom(bytes: Buffer, socket: Socket, into: PushGroup): number;
   /** Whether the bytes come from a trusted proxy, which never writes bare line feeds by itself. */
   isOfProxy(socket: Socket): boolean;
-  /** The caller in whose turns Node.js parses the connection's bytes. */
-  callerOf(socket: Socket): Caller;
+  /** The caller in whose turns the connection's bytes are looked at, before its sender is known. */
+  callerOf(socket: Socket, forwardedFor?: string): Caller;
   /** Stores them, all or none. `busy`: there is no room for them, nothing of them was taken, and `done` is not called. */
   store(group: PushGroup, done: AppendCallback): 'busy' | undefined;
   /** Whether pushes of the caller may find room. Asked before anything is made of them. */
   mayHaveCapacity(caller: Caller): boolean;
   /** Has a connection wait for room: it is called with `goOn`, or with `giveUp` where that takes too long. */
   wait(connection: WaitingConnection, caller: Caller): void;
+  /** The same for a push that only the framework knows, until that may have one more of the caller (unknown-pushes.ts). */
+  waitUnknown(connection: WaitingConnection, caller: Caller): void;
   /** The answers to stored pushes. */
   answerOf(group: PushGroup): string;
   /** Answers a stored push that Node.js has parsed. */

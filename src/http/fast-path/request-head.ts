@@ -107,3 +107,16 @@ function readHeaders(text: string): RequestHeaders | undefined {
     forwardedProto: headers.get('x-forwarded-proto'),
   };
 }
+
+/**
+ * The whole request with which the bytes begin, where it may be a usual push: nothing else waits for a turn of pushes. The first of
+ * a connection must be sent to `…/values`, because a sign-in looks alike.
+ */
+export function pushIn(
+  bytes: Buffer,
+  { headers, isFirst }: { readonly headers: HeaderCache; readonly isFirst: boolean },
+): RequestHead | undefined {
+  const head = readHead(bytes, 0, headers);
+  const isPush = head?.method === 'POST' && head.facts.isUsual && head.end <= bytes.length;
+  return isPush && (!isFirst || head.target.endsWith('/values')) ? head : undefined;
+}

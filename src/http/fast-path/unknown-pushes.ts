@@ -1,14 +1,17 @@
 // Pushes that look usual, but whose sender or sensor is not in memory, so that only the framework can tell what they are. It has a
 // few of each address at once; the others wait, unread, and the fast path takes most of them once one has been answered: when
-// thousands of clients come back at once, they ask for the same users and devices. Used by push-connection.ts.
+// thousands of clients come back at once, they ask for the same users and devices. Used by push-fast-path.ts and push-connection.ts.
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
+import { pushTurns } from '../../domain/callers/push-turns.ts';
 
 interface OfCaller {
   /** Those that the framework has. */
   given: number;
   /** Called in order, each when the framework may have one more. */
   readonly waiting: Set<() => void>;
+  /** Whether those that wait are looked at in a later turn of pushes. */
+  isFillingLater: boolean;
 }
 
 export class UnknownPushes {
@@ -20,20 +23,41 @@ export class UnknownPushes {
     return (this.#callers.get(caller.key)?.given ?? 0) < limits.unknownPushesMax;
   }
 
-  /** The framework has one more. @returns to be called once it has answered, or its connection has closed. */
+  /** The framework has one more. @returns to be called, once or more, when it has answered or the connection has closed. */
   give(caller: Caller): () => void {
     const of = this.#of(caller);
     of.given += 1;
+    let isGiven = true;
     return () => {
+      if (!isGiven) return;
+      isGiven = false;
       of.given -= 1;
-      // Those that the fast path takes make room for the next.
-      for (const resume of of.waiting) {
-        if (of.given >= limits.unknownPushesMax) break;
-        of.waiting.delete(resume);
-        resume();
-      }
-      if (of.given === 0) this.#callers.delete(caller.key);
+      this.#fill(caller, of);
     };
+  }
+
+  /** Resumes those that wait, as many as there is room for; each that the fast path takes leaves room for the next. */
+  #fill(caller: Caller, of: OfCaller): void {
+    for (const resume of of.waiting) {
+      if (of.given >= limits.unknownPushesMax) break;
+      if (!pushTurns.isOpen) {
+        this.#fillLater(caller, of);
+        break;
+      }
+      of.waiting.delete(resume);
+      resume();
+    }
+    if (of.given === 0 && of.waiting.size === 0) this.#callers.delete(caller.key);
+  }
+
+  /** To look at each of them takes time of pushes, too. */
+  #fillLater(caller: Caller, of: OfCaller): void {
+    if (of.isFillingLater) return;
+    of.isFillingLater = true;
+    pushTurns.wait(caller, () => {
+      of.isFillingLater = false;
+      this.#fill(caller, of);
+    });
   }
 
   /**
@@ -49,7 +73,7 @@ export class UnknownPushes {
   #of(caller: Caller): OfCaller {
     let of = this.#callers.get(caller.key);
     if (of === undefined) {
-      of = { given: 0, waiting: new Set() };
+      of = { given: 0, waiting: new Set(), isFillingLater: false };
       this.#callers.set(caller.key, of);
     }
     return of;

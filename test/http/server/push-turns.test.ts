@@ -6,7 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
 import { setLimits } from '../../support/limits.ts';
-import { Client, readAll } from '../../support/peers/http-connection.ts';
+import { Client, open, readAll } from '../../support/peers/http-connection.ts';
+import { password } from '../../support/people.ts';
 import { TestServer } from '../../support/test-server.ts';
 
 setLimits({ pushTurnMsMax: 1e-6 });
@@ -81,6 +82,11 @@ suite('usual pushes over HTTP take turns:', () => {
     try {
       socket.write(push(3, 1_000) + push(3, 1_001));
       for (let n = 0; n < 20; n += 1) assert.match((await other.ask(Buffer.from(get))) ?? '', /^HTTP\/1\.1 200/);
+      // Whoever signs in on a new connection waits for no push either.
+      const fresh = await open(server.running.ports.http);
+      const signedIn = readAll(fresh);
+      fresh.end(post('/auth/token', { username: 'owner', password }));
+      assert.deepEqual(statusesOf(await signedIn), [200]);
       assert.equal(text, '');
       assert.ok(!(await valuesOf(3)).includes(1_000));
     } finally {
