@@ -102,7 +102,7 @@ suite('a session that was taken half way', { skip: withoutPostgres, timeout: 600
   test('comes to its client at the server that it leaves, where the answer that it is taken was lost', async (t) => {
     await leaveSession('unanswered');
     const link = await DatabaseLink.open(url);
-    const limits = { databaseBusyMs: 30_000, postgresAnswerMs: 1_500, nodeRenewMs: 4_000, nodeDeadMs: 20_000 };
+    const limits = { databaseBusyMs: 30_000, postgresAnswerMs: 3_500, nodeRenewMs: 4_000, nodeDeadMs: 20_000 };
     const three = await startDundun(withLimits(limits, { DUNDUN_DATABASE_URL: link.url }));
     t.after(async () => {
       await three.stop('SIGKILL');
