@@ -8,7 +8,7 @@ import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { pushTurns } from '../../domain/callers/push-turns.ts';
 import { type MendedRequest, mendBareLines } from './bare-lines.ts';
-import type { ServedSocket, State } from './connection-state.ts';
+import { type ServedSocket, type State, takeAllHeld } from './connection-state.ts';
 import { FirstPush } from './first-push.ts';
 import { giveInTurns } from './give-in-turns.ts';
 import { type NodeSide, nodeSideOf } from './node-side.ts';
@@ -332,21 +332,8 @@ export class PushConnection implements WaitingConnection {
     const socket = this.#socket;
     if (this.#left !== undefined) this.#beginLeft();
     else if (this.#isEndHeld) this.#endNow();
-    else if (socket.isPaused() && socket._paused !== true) this.#takeAllHeld();
-  }
-
-  /**
-   * Takes all that has come meanwhile as one piece; a socket that is only resumed gives it piece by piece as it was read. Then
-   * each piece would wait for a commit of its own, the client would answer each answer with as small a piece, and a window that
-   * was once cut into pieces would stay so.
-   */
-  #takeAllHeld(): void {
-    const socket = this.#socket;
-    // The socket is paused: its own 'data' event has everything.
-    socket.read();
-    const goesOn = this.#state === 'free' || this.#state === 'node';
-    // What was put back waits for its turn.
-    if (goesOn && socket.readableLength === 0 && socket._paused !== true) socket.resume();
+    else if (socket.isPaused() && socket._paused !== true)
+      takeAllHeld(socket, () => this.#state === 'free' || this.#state === 'node');
   }
 
   /** Resumes reading when the client has read its answers. */

@@ -47,7 +47,9 @@ export class UnknownPushes {
       of.waiting.delete(resume);
       resume();
     }
-    if (of.given === 0 && of.waiting.size === 0) this.#callers.delete(caller.key);
+    // After it was deleted there may be another one under its key.
+    const isOver = of.given === 0 && of.waiting.size === 0;
+    if (isOver && this.#callers.get(caller.key) === of) this.#callers.delete(caller.key);
   }
 
   /** To look at each of them takes time of pushes, too. */
