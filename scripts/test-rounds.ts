@@ -23,6 +23,8 @@ export interface Round {
   readonly env?: Readonly<Record<string, string>>;
   /** Said beside each of its tests that failed. */
   readonly where?: string;
+  /** Time is real in it, and others take the processor: what failed is asked once more, by itself (failed-again.ts). */
+  readonly isAskedAgain?: true;
 }
 
 interface Run {
@@ -83,12 +85,14 @@ function all(files: readonly string[], run: Run): readonly Round[] {
       paths: inBundles(pages, folderIn(run.folder, 'pages'), { files: 6 }),
       // The browser takes as much of a core as the test.
       atOnce: 2,
+      isAskedAgain: true,
     },
     {
       name: `files in processes of their own: ${alone.length} files`,
       paths: alone,
       atOnce: 2,
       env: environment(run),
+      isAskedAgain: true,
     },
   ];
 }

@@ -2,7 +2,7 @@
 // dashboard where it is to be looked at and is not built, then runs them. Words after `--` choose test files by a part of
 // their path; options after it (`--test-name-pattern=…`) go to `node --test`. The word `fast` stands for the files that neither
 // start a process nor a browser (test-sets.ts). Without words there are several rounds (test-rounds.ts), one of them on PostgreSQL;
-// what failed in any is said again at the very end. --long adds the long tests. With CI=true or
+// what failed in any is said again at the very end, behind a second try of what may be a matter of the machine (failed-again.ts). --long adds the long tests. With CI=true or
 // --all-required a missing program is a failure, so that nothing is left out silently.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { constants as osConstants, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildWhereStale } from '../test/support/dashboard-build.ts';
+import { filesAgain } from './failed-again.ts';
 import { failuresIn } from './failed-tests.ts';
 import { findPaho, findPgBouncer, findPostgres, findProgram, isExecutable } from './find-program.ts';
 import { type Choice, planRounds, prepareRun, type Round } from './test-rounds.ts';
@@ -141,15 +142,37 @@ function tellWhatIsLeftOut(): void {
 /** Runs the rounds one after the other, then says what failed in any of them. */
 async function runRounds(rounds: readonly Round[], folder: string): Promise<void> {
   let failed = '';
+  let heldAlone = '';
+  const again: { readonly round: Round; readonly files: readonly string[]; readonly told: string }[] = [];
+  const run = async (round: Round, name: string) => {
+    const failedPath = join(folder, `failed-${name}.txt`);
+    const exitCode = await runFiles(round, failedPath);
+    return { exitCode, written: existsSync(failedPath) ? readFileSync(failedPath, 'utf8') : '' };
+  };
   for (const [at, round] of rounds.entries()) {
     if (round.name !== undefined) console.log(`\n== ${round.name}\n`);
-    const failedPath = join(folder, `failed-${at}.txt`);
-    const exitCode = await runFiles(round, failedPath);
-    if (existsSync(failedPath)) failed += failuresIn(readFileSync(failedPath, 'utf8'), round.where);
+    const { exitCode, written } = await run(round, String(at));
+    const told = failuresIn(written, round.where);
+    const files = filesAgain(round, written, findTestFiles());
+    if (files !== undefined && exitCode < 128) {
+      again.push({ round, files, told });
+      continue;
+    }
+    failed += told;
     // A later round does not hide what failed before.
     if (exitCode !== 0) process.exitCode = exitCode;
     if (exitCode > 128) break;
   }
+  for (const [at, { round, files, told }] of again.entries()) {
+    console.log(`\n== once more, because they failed beside others: ${files.join(', ')}\n`);
+    const { exitCode, written } = await run({ ...round, paths: files, atOnce: 1 }, `again-${at}`);
+    if (exitCode === 0) heldAlone += told;
+    else {
+      failed += told + failuresIn(written, 'once more');
+      process.exitCode = exitCode;
+    }
+  }
+  if (heldAlone !== '') console.log(`\nfailed beside others, and held alone; please look at it:\n${heldAlone}`);
   if (failed !== '') console.log(`\nfailed:\n${failed}`);
 }
 

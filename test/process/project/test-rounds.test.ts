@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { filesAgain } from '../../../scripts/failed-again.ts';
 import { type Choice, planRounds, prepareRun, type Round } from '../../../scripts/test-rounds.ts';
 import { findTestFiles, isTriedOnPostgres, slowSetOf } from '../../../scripts/test-sets.ts';
 
@@ -61,6 +62,24 @@ suite('the rounds', () => {
       rounds.flatMap(({ paths }) => paths),
       some,
     );
+  });
+
+  test('ask once more, of few files that failed where time is real; of laws and kills never', () => {
+    const failure = (file: string) => `${file}:27: a suite > a test\n    Error: late\n        at test (file:///x.ts:1:2)\n`;
+    const [page, other] = files.filter((file) => file.startsWith('test/dashboard/')) as [string, string];
+    const ofFiles = (...failed: readonly string[]) =>
+      filesAgain({ isAskedAgain: true }, failed.map(failure).join(''), files);
+    assert.deepEqual(ofFiles(page, other, page), [page, other]);
+    assert.equal(filesAgain({}, failure(page), files), undefined, 'in a round on the clock of the tests');
+    assert.equal(ofFiles(...files.slice(0, 4)), undefined, 'more than chance');
+    assert.equal(ofFiles(), undefined, 'nothing that can be run');
+    assert.equal(ofFiles(page, 'bundles/0.mjs'), undefined, 'a process that ended');
+    const certain = files.filter((file) => /^test\/laws\/|crash|kill/.test(file));
+    assert.ok(certain.length > 3);
+    for (const file of certain) assert.equal(ofFiles(file), undefined, file);
+    const asked = plan('all', 'both').filter(({ isAskedAgain }) => isAskedAgain);
+    const isReal = (file: string) => ['.process.', 'dashboard', 'process/'].some((word) => file.includes(word));
+    assert.ok(asked.length === 2 && asked.some((round) => filesOf(round).some(isReal)));
   });
 
   test('of the fast files are one', () => {
