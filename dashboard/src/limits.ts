@@ -157,6 +157,8 @@ export const limits = {
   staleMs: 10_000,
   /** Milliseconds after which a page that the server did not answer for is asked for again. */
   pageRetryMs: 5_000,
+  /** Milliseconds for which words that could not be had are not asked for again by what is drawn. */
+  wordsRefusedMs: 1_000,
   /** Times a sensor's usual interval after which it is late, and after which it is silent. */
   lateIntervals: 2.5,
   silentIntervals: 10,

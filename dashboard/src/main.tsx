@@ -22,7 +22,13 @@ async function start(): Promise<void> {
   const facts = queryClient.prefetchQuery({ ...factsQuery, retry: false });
   const [strings] = await Promise.all([loadStrings(language), session.start(), facts]);
   const root = document.getElementById('root');
-  if (root !== null) createRoot(root).render(<App nonce={nonce} language={language} strings={strings} />);
+  if (root === null) return;
+  createRoot(root, { onRecoverableError }).render(<App nonce={nonce} language={language} strings={strings} />);
+}
+
+/** React says that it has drawn again what could not be drawn; why it could not is the cause of that. */
+function onRecoverableError(error: unknown): void {
+  reportError((error instanceof Error ? error.cause : undefined) ?? error);
 }
 
 void start();

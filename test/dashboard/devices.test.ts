@@ -1,12 +1,16 @@
 // The list of devices in a browser: rows, filters in the address, keyboard, search, creating a device, the first run;
 // texts of strangers are shown as text.
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { basename } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { assertAccessible, becomes, launchBrowser, signIn, skip, visit } from '../support/dashboard.ts';
 import { buildWhereStale } from '../support/dashboard-build.ts';
 import { TestServer } from '../support/test-server.ts';
 
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const evil = `<img src=x onerror="document.title='broken in'"><script>document.title='broken in'</script>`;
 
 describe('in a browser, the list of devices', { skip }, () => {
@@ -203,6 +207,26 @@ describe('in a browser, the list of devices', { skip }, () => {
       await dialog.getByRole('button', { name: 'Create device' }).click();
       await page.waitForURL('/devices/field-4');
       await page.getByRole('region', { name: 'Sensors' }).getByText('rain').waitFor();
+    });
+  });
+
+  test('draws a part of the page whose words come in the very moment they are asked for', async () => {
+    await visit({ browser, server }, async (page) => {
+      await signIn(page, 'owner');
+      await page.getByText('Field 3').waitFor();
+      // React goes on drawing by messages to itself. Each waits until the file of the words has come three times over, and so
+      // whatever the page asked for at the same time.
+      const [file = ''] = globSync('dashboard/dist/assets/pages-en-*.js', { cwd: root });
+      const words = `import('/assets/${basename(file)}')`;
+      await page.evaluate(`{
+        const { postMessage } = MessagePort.prototype;
+        MessagePort.prototype.postMessage = async function (...given) {
+          for (let n = 0; n < 3; n += 1) await ${words};
+          postMessage.apply(this, given);
+        };
+      }`);
+      await page.getByRole('button', { name: 'New device' }).click();
+      await page.getByRole('dialog').getByLabel('Sensors').waitFor();
     });
   });
 

@@ -179,6 +179,28 @@ describe('in a browser, the whole dashboard', { skip }, () => {
     });
   });
 
+  test('says so where the words of what is drawn cannot be fetched, asks seldom, and draws it when the network is back', async () => {
+    await visit({ browser, server, expects: /ERR_|Failed to load|preload|^ApiProblem/ }, async (page) => {
+      await signIn(page, 'admin');
+      await page.getByText('Champ 3').waitFor();
+      let asked = 0;
+      page.on('request', (request) => {
+        asked += Number(request.url().includes('/assets/pages-en-'));
+      });
+      // And whether anybody answers at all.
+      const withheld = ['**/assets/pages-en-*', `${server.url}/`];
+      for (const url of withheld) await page.route(url, (route) => route.abort('connectionrefused'));
+      await page.getByRole('button', { name: 'New device' }).click();
+      await page.getByText('The server does not answer.').waitFor();
+      const before = asked;
+      // As often as it would be drawn anew while nobody holds it up.
+      await page.evaluate('new Promise((resolve) => setTimeout(resolve, 500))');
+      assert.ok(asked - before <= 2, `${asked - before} times within half a second`);
+      for (const url of withheld) await page.unroute(url);
+      await page.getByText('Champ 3').waitFor();
+    });
+  });
+
   test('says in plain words that the server does not answer, and goes on when it does', async () => {
     await visit({ browser, server, expects: /ERR_|Failed to load/ }, async (page) => {
       await signIn(page, 'admin', '/profile');

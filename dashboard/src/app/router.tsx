@@ -2,7 +2,7 @@
 // here by each page's own *-search.ts, so that filters, spans and choices can be shared as addresses. A page reads its
 // own by `getRouteApi('/devices/$device')`, which has its types from here.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
-import { ApiProblem } from '../api/api-problem.ts';
+import { loadedFile } from '../api/loaded-file.ts';
 import { session } from '../api/session.ts';
 import { parseClientsSearch } from '../features/clients/clients-search.ts';
 import { parseDeviceSearch } from '../features/device/device-search.ts';
@@ -39,7 +39,7 @@ const routeTree = root.addChildren([
     validateSearch: parseNowSearch,
     beforeLoad: requireUser,
     component: lazyRouteComponent(
-      loaded(() => import('../features/now/now-page.tsx')),
+      loadedFile(() => import('../features/now/now-page.tsx')),
       'NowPage',
     ),
   }),
@@ -47,7 +47,7 @@ const routeTree = root.addChildren([
     ...at('/devices'),
     validateSearch: parseDevicesSearch,
     component: lazyRouteComponent(
-      loaded(() => import('../features/devices/devices-page.tsx')),
+      loadedFile(() => import('../features/devices/devices-page.tsx')),
       'DevicesPage',
     ),
   }),
@@ -231,26 +231,9 @@ export const router = createRouter({
   defaultErrorComponent: PageFault,
 });
 
-/**
- * The file of a page, or that nobody answers. Where the server answers, the network may have come back just then: the file is
- * asked for once more. Where it cannot be had then either it is one of another version: what is thrown makes the router
- * load everything anew.
- */
-function loaded<T>(load: () => Promise<T>): () => Promise<T> {
-  return () =>
-    load().catch(async (error: unknown) => {
-      await fetch('/', { method: 'HEAD', cache: 'no-store' }).catch((cause: unknown) => {
-        throw ApiProblem.unreachable(cause);
-      });
-      return load().catch(() => {
-        throw error;
-      });
-    });
-}
-
-/** The same with the words of the pages beyond the first, side by side. */
+/** The file of a page with the words of the pages beyond the first, side by side. */
 function withWords<T>(load: () => Promise<T>): () => Promise<T> {
-  return loaded(async () => (await Promise.all([load(), loadPageStrings(preferredLanguage())]))[0]);
+  return loadedFile(async () => (await Promise.all([load(), loadPageStrings(preferredLanguage())]))[0]);
 }
 
 /** Fetches the file of the page that the address names, while it is still found out who asks. */

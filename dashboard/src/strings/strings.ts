@@ -1,7 +1,9 @@
 // The catalogue in use. `useStrings().devices.title` is the text in the language chosen; `useLocale()` what numbers and times are
 // written by. Both know what the shell and the first pages say; pages beyond ask `usePageStrings()` or `usePageLocale()`, whose part
 // is a file of its own, so that the first page does not wait for it. A language other than English is loaded when it is chosen.
-import { createContext, use, useContext, useMemo } from 'react';
+import { createContext, type FulfilledReactPromise, use, useContext, useMemo } from 'react';
+import { loadedFile } from '../api/loaded-file.ts';
+import { limits } from '../limits.ts';
 import type { FirstStrings, PageStrings, Strings } from './catalogue.ts';
 import { en } from './en.ts';
 import { withIsolatedParts } from './isolated.ts';
@@ -63,7 +65,9 @@ export function useLocale(): Locale {
 /** All strings; where those of pages are still on their way, whoever asks is drawn when they are there. */
 export function usePageStrings(): Strings {
   const { language, strings } = useLocale();
-  const pages = loadedPages.get(language) ?? use(loadPageStrings(language));
+  // Asked for even where they have come: when they come while React waits, it draws on with what the component asked for
+  // before; one that does not ask again makes it take the hooks behind this one for hooks it should know, and throw.
+  const pages = use(refusedPages.get(language) ?? loadPageStrings(language));
   return useMemo(() => ({ ...strings, ...pages }), [strings, pages]);
 }
 
@@ -95,18 +99,30 @@ const pageCatalogues: Readonly<Record<Language, () => Promise<PageStrings>>> = {
   ar: async () => (await import('./pages-ar.ts')).arPages,
 };
 
-const loadedPages = new Map<Language, PageStrings>();
-const loadingPages = new Map<Language, Promise<PageStrings>>();
+/** As `use` notes it in a promise: where its value stands in it, nobody waits, not even for a moment. */
+type Noted = Promise<PageStrings> & Partial<FulfilledReactPromise<PageStrings>>;
+
+const loadingPages = new Map<Language, Noted>();
+/** What could not be had a moment ago: who draws is to say so, and not to ask again with each attempt to draw. */
+const refusedPages = new Map<Language, Noted>();
 
 /** What the pages beyond the first say; where it cannot be had it is asked for anew the next time. */
 export function loadPageStrings(language: Language): Promise<PageStrings> {
   const known = loadingPages.get(language);
   if (known !== undefined) return known;
-  const loading = pageCatalogues[language]().then(withIsolatedParts);
+  const loading: Noted = loadedFile(pageCatalogues[language])().then(withIsolatedParts);
   loadingPages.set(language, loading);
   loading.then(
-    (pages) => loadedPages.set(language, pages),
-    () => loadingPages.delete(language),
+    (value) => {
+      loading.status = 'fulfilled';
+      loading.value = value;
+      refusedPages.delete(language);
+    },
+    () => {
+      loadingPages.delete(language);
+      refusedPages.set(language, loading);
+      setTimeout(() => refusedPages.delete(language), limits.wordsRefusedMs);
+    },
   );
   return loading;
 }

@@ -65,7 +65,8 @@ suite('the rounds', () => {
   });
 
   test('ask once more, of few files that failed where time is real; of laws and kills never', () => {
-    const failure = (file: string) => `${file}:27: a suite > a test\n    Error: late\n        at test (file:///x.ts:1:2)\n`;
+    const failure = (file: string) =>
+      `${file}:27: a suite > a test\n    Error: late\n        at test (file:///x.ts:1:2)\n`;
     const [page, other] = files.filter((file) => file.startsWith('test/dashboard/')) as [string, string];
     const ofFiles = (...failed: readonly string[]) =>
       filesAgain({ isAskedAgain: true }, failed.map(failure).join(''), files);
