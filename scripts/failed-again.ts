@@ -19,7 +19,9 @@ export function filesAgain(
   testFiles: readonly string[],
 ): readonly string[] | undefined {
   if (isAskedAgain !== true) return undefined;
-  const files = [...new Set(Array.from(written.matchAll(/^(\S.*)$/gm), ([line]) => /^(\S+?):\d+: /.exec(line)?.[1] ?? ''))];
+  const files = [
+    ...new Set(Array.from(written.matchAll(/^(\S.*)$/gm), ([line]) => /^(\S+?):\d+: /.exec(line)?.[1] ?? '')),
+  ];
   const mayBeAsked = (file: string) => testFiles.includes(file) && !neverAgain.test(file);
   return files.length > 0 && files.length <= filesMax && files.every(mayBeAsked) ? files : undefined;
 }

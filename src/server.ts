@@ -15,6 +15,7 @@ import { EventLoopMonitor } from './base/time/event-loop-monitor.ts';
 import { nextLoopTurn } from './base/time/next-loop-turn.ts';
 import type { Config } from './config/config.ts';
 import { dashboardSettingsOf } from './config/dashboard-settings.ts';
+import { limits } from './config/limits.ts';
 import type { MemoryCeiling } from './config/memory-ceiling.ts';
 import type { Sender } from './domain/notifications/outbox/sender.ts';
 import type { Channel } from './domain/notifications/rules/notification.ts';
@@ -224,10 +225,14 @@ export async function startServer(config: Config, overrides: ServerOverrides = {
     };
     const reloadCertificate = async () => certificates?.reload();
     const finishStart = async () => {
+      // On a slow machine that has other things to do, this takes as long as others wait for a sign of life.
+      await engine.coordination.standing.foreseeSilence(limits.startSilenceMsMax);
       http.prepareReference();
       await nextLoopTurn();
       collectWhenQuiet();
       await nextLoopTurn();
+      // From now on it is as any other: who dies now is found at once.
+      await engine.coordination.standing.foreseeSilence(0);
       if (closing !== undefined) return;
       eventLoop.start();
       reclaimer.start();

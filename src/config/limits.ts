@@ -922,6 +922,8 @@ export const limits = {
   /** Milliseconds between two signs of life of a server in the database, and without one after which it may be declared dead. */
   nodeRenewMs: 1_000,
   nodeDeadMs: 5_000,
+  /** Milliseconds for which others wait longer for one that has just started: it makes its reference, and collects what the start has left. */
+  startSilenceMsMax: 10_000,
   /** Milliseconds for which `/metrics` waits for the figures of all servers. Beyond: it has none of them. */
   nodeFiguresMsMax: 1_000,
   /** Servers on one database. Beyond: the next one waits until one has ended. */

@@ -3,14 +3,16 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { Refusal } from '../../src/base/refusal.ts';
+import type { Standing } from '../../src/domain/ports/coordination.ts';
 import { make } from '../support/api/calls.ts';
 import { engineWith } from '../support/engine-with.ts';
 import { Client } from '../support/mqtt/mqtt-client.ts';
 import { RawClient } from '../support/mqtt/mqtt-raw.ts';
 import { TestServer } from '../support/test-server.ts';
 
-const standing: { isSure: boolean; makeSure(): Promise<void> } = {
+const standing: Standing & { isSure: boolean } = {
   isSure: true,
+  foreseeSilence: async () => {},
   makeSure: async () => {
     if (!standing.isSure)
       throw new Refusal('storage', 'This server does not know what others have changed.', { retryAfterS: 1 });

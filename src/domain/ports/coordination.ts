@@ -44,6 +44,11 @@ export interface Standing {
   readonly isSure: boolean;
   /** Finds out where that is not known. @throws Refusal `storage` where it cannot be found out. */
   makeSure(): Promise<void>;
+  /**
+   * This process will be busy for up to so many milliseconds, and tells nothing meanwhile: others are not to take it for dead.
+   * Resolves when they know, or cannot be told.
+   */
+  foreseeSilence(ms: number): Promise<void>;
 }
 
 export interface Coordination {

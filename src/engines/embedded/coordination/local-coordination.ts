@@ -9,7 +9,7 @@ import { HeldLease } from '../../shared/held-lease.ts';
 import { LocalCounts } from './local-counts.ts';
 
 export class LocalCoordination implements Coordination {
-  readonly standing = { isSure: true, makeSure: async () => {} };
+  readonly standing = { isSure: true, makeSure: async () => {}, foreseeSilence: async () => {} };
   /** There is nobody else to ask. */
   readonly questions: Questions = {
     place: 0,

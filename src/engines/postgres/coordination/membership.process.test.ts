@@ -5,6 +5,7 @@ import { DatabaseLink } from '../../../../test/support/crash/database-link.ts';
 import { setLimits } from '../../../../test/support/limits.ts';
 import { createDatabase, PostgresServer, withoutPostgres } from '../../../../test/support/postgres.ts';
 import { until } from '../../../../test/support/until.ts';
+import { limits } from '../../../config/limits.ts';
 import { locks } from '../database/advisory-locks.ts';
 import { migrate } from '../database/migrate.ts';
 import { PostgresDatabase } from '../database/postgres-database.ts';
@@ -70,6 +71,26 @@ suite('servers as members of their database', { skip: withoutPostgres }, () => {
     assert.equal(lost, undefined);
     await stopped.close();
     await living.close();
+    await database.close();
+  });
+
+  test('one that foresees its silence is not declared dead meanwhile, and is as any other from its next sign of life on', async () => {
+    const database = new PostgresDatabase(await createDatabase());
+    const member = await Membership.join(database, 'busy');
+    const aheadS = async () => {
+      const sql = 'SELECT CAST(extract(epoch FROM renewed - clock_timestamp()) AS double precision) AS ahead FROM node';
+      return (await database.query<{ ahead: number }>(sql))[0]?.ahead ?? Number.NaN;
+    };
+    // Its next sign of life does not come by itself.
+    Object.assign(limits, { nodeRenewMs: 600_000 });
+    await member.foreseeSilence(60_000);
+    Object.assign(limits, { nodeRenewMs: 50 });
+    assert.ok((await aheadS()) > 30, `${await aheadS()} s`);
+    await pause(500);
+    assert.deepEqual(await declareDead(database, { isNew: false }), []);
+    await member.lookAtOthers();
+    assert.ok((await aheadS()) <= 0, `${await aheadS()} s`);
+    await member.close();
     await database.close();
   });
 

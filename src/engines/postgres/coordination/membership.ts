@@ -134,6 +134,11 @@ export class Membership {
     if (!this.isSure) throw new Error('The database does not answer, or has this server no more.');
   }
 
+  /** Gives a sign of life that counts for so many milliseconds more: this process is about to be busy for as long, at most. */
+  foreseeSilence(ms: number): Promise<void> {
+    return this.#renew(ms);
+  }
+
   /** How many other servers there are. */
   get others(): number {
     return this.#others;
@@ -197,12 +202,12 @@ export class Membership {
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#renew(), limits.nodeRenewMs).unref();
   }
 
-  #renew(): Promise<void> {
-    this.#renewing = this.#renewing.then(() => this.#renewNow());
+  #renew(aheadMs = 0): Promise<void> {
+    this.#renewing = this.#renewing.then(() => this.#renewNow(aheadMs));
     return this.#renewing;
   }
 
-  async #renewNow(): Promise<void> {
+  async #renewNow(aheadMs: number): Promise<void> {
     if (!this.#connection.isLost && !this.#isClosed) {
       const { row, position } = this.followed() ?? { row: 0, position: 0 };
       const told = this.figures();
@@ -210,7 +215,7 @@ export class Membership {
       const startMs = performance.now();
       const renewed = await connection
         .query<{ others: number; deaths: number; distribution: Distribution }>(renewSql, [
-          ...[this.id, row, position, ...columnsOf(told), this.#database.distribution.value],
+          ...[this.id, row, position, ...columnsOf(told), this.#database.distribution.value, aheadMs / 1000],
         ])
         .catch(() => undefined);
       if (renewed?.count === 0 && !this.#isClosed) {
@@ -306,7 +311,7 @@ const forgetAnnouncements = `DELETE FROM announcement WHERE ${isAlone}`;
 /** Of servers that ended while they asked. */
 const forgetQuestions = 'DELETE FROM question WHERE NOT EXISTS (SELECT 1 FROM node WHERE id = asker)';
 /** seen: who joins has a greater number, one after the other, and waits for that. */
-const renewSql = `UPDATE node SET renewed = clock_timestamp(), seen = (SELECT max(number) FROM node), followed_row = $2,
+const renewSql = `UPDATE node SET renewed = clock_timestamp() + make_interval(secs => CAST($10 AS double precision)), seen = (SELECT max(number) FROM node), followed_row = $2,
     followed_position = $3, host = $4, release = $5, http_connections = $6, mqtt_connections = $7, datapoints_per_second = $8,
     distribution = $9
   WHERE id = $1

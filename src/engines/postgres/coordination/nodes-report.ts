@@ -49,7 +49,7 @@ export async function readNodes(url: string): Promise<NodesReport> {
 
 const msOf = (time: string) => `CAST(round(extract(epoch FROM ${time}) * 1000) AS bigint)`;
 
-const nodesSql = `SELECT id, ${msOf('started')} AS "startedMs", ${msOf('renewed')} AS "lastSeenMs",
+const nodesSql = `SELECT id, ${msOf('started')} AS "startedMs", ${msOf('least(renewed, clock_timestamp())')} AS "lastSeenMs",
     greatest(0, ${msOf('(clock_timestamp() - renewed)')}) AS "silentMs",
     (SELECT count(*) FROM announcement WHERE announcement.node <> node.id AND seq > followed) AS behind,
     greatest(0, (SELECT position - 1 FROM log_end) - followed_position) AS "behindLog",

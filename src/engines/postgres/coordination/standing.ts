@@ -16,11 +16,11 @@ interface Followed {
 }
 
 export class PostgresStanding implements Standing {
-  readonly #membership: Pick<Membership, 'isAlone' | 'isSure' | 'makeSure'>;
+  readonly #membership: Pick<Membership, 'isAlone' | 'isSure' | 'makeSure' | 'foreseeSilence'>;
   #following: Followed = { freshMs: Number.POSITIVE_INFINITY, follow: async () => {} };
   #looking: Promise<void> | undefined;
 
-  constructor(membership: Pick<Membership, 'isAlone' | 'isSure' | 'makeSure'>) {
+  constructor(membership: Pick<Membership, 'isAlone' | 'isSure' | 'makeSure' | 'foreseeSilence'>) {
     this.#membership = membership;
   }
 
@@ -43,6 +43,10 @@ export class PostgresStanding implements Standing {
     throw new Refusal('storage', 'This server does not know what others have changed. Send the request again later.', {
       retryAfterS: limits.storageRetryAfterS,
     });
+  }
+
+  foreseeSilence(ms: number): Promise<void> {
+    return this.#membership.foreseeSilence(ms);
   }
 
   get #isFresh(): boolean {
