@@ -5,10 +5,10 @@
 // http/fast-path/push-connection.ts; each connection waits once at most (I4).
 import { limits } from '../../config/limits.ts';
 import type { Caller } from './caller.ts';
+import { CallerRotation } from './caller-rotation.ts';
 
 class PushTurns {
-  /** What waits, by caller; the first caller in the map is next. */
-  readonly #waiting = new Map<Caller, (() => void)[]>();
+  readonly #waiting = new CallerRotation();
   /** Milliseconds that usual pushes have taken in this turn of the event loop. */
   #takenMs = 0;
   #isNextAsked = false;
@@ -42,9 +42,7 @@ class PushTurns {
 
   /** Calls `resume` in a later turn, when it is the caller's. */
   wait(caller: Caller, resume: () => void): void {
-    const ofCaller = this.#waiting.get(caller);
-    if (ofCaller === undefined) this.#waiting.set(caller, [resume]);
-    else ofCaller.push(resume);
+    this.#waiting.add(caller, resume);
     this.#askNext();
   }
 
@@ -58,19 +56,9 @@ class PushTurns {
       if (this.#isCrowded) this.#crowdedTurnsLeft -= 1;
       else this.#crowdedTurnsLeft = Math.min(this.#crowdedTurnsLeft + 1, limits.crowdedTurnsMax);
       this.#accepted = 0;
-      while (this.isOpen && this.#waiting.size > 0) this.#resumeNext();
-      if (this.#waiting.size > 0) this.#askNext();
+      while (this.isOpen && !this.#waiting.isEmpty) this.#waiting.take()?.();
+      if (!this.#waiting.isEmpty) this.#askNext();
     });
-  }
-
-  #resumeNext(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) return;
-    const [caller, ofCaller] = next;
-    const resume = ofCaller.shift();
-    this.#waiting.delete(caller);
-    if (ofCaller.length > 0) this.#waiting.set(caller, ofCaller);
-    resume?.();
   }
 }
 
