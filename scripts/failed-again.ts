@@ -6,8 +6,8 @@ import type { Round } from './test-rounds.ts';
 /** More that fail are no chance. */
 const filesMax = 3;
 
-/** Laws have one answer however busy the machine is, and so has what a kill may lose. */
-const neverAgain = /^test\/laws\/|crash|kill|power/;
+/** Laws have one answer however busy the machine is, and so has what a kill, an outage or a handover may lose. */
+const neverAgain = /^test\/laws\/|crash|kill|power|outage|moves|damage/;
 
 /**
  * The files of the failures that failed-tests.ts has written of the round; undefined where these stand as they are.

@@ -161,7 +161,14 @@ async function runRounds(rounds: readonly Round[], folder: string): Promise<void
     failed += told;
     // A later round does not hide what failed before.
     if (exitCode !== 0) process.exitCode = exitCode;
-    if (exitCode > 128) break;
+    if (exitCode > 128) {
+      // Somebody has ended it: nothing more is run.
+      failed += again
+        .splice(0)
+        .map(({ told }) => told)
+        .join('');
+      break;
+    }
   }
   for (const [at, { round, files, told }] of again.entries()) {
     console.log(`\n== once more, because they failed beside others: ${files.join(', ')}\n`);

@@ -64,7 +64,7 @@ suite('the rounds', () => {
     );
   });
 
-  test('ask once more, of few files that failed where time is real; of laws and kills never', () => {
+  test('ask once more, of few files that failed where time is real; of laws, and of what may be lost, never', () => {
     const failure = (file: string) =>
       `${file}:27: a suite > a test\n    Error: late\n        at test (file:///x.ts:1:2)\n`;
     const [page, other] = files.filter((file) => file.startsWith('test/dashboard/')) as [string, string];
@@ -75,7 +75,7 @@ suite('the rounds', () => {
     assert.equal(ofFiles(...files.slice(0, 4)), undefined, 'more than chance');
     assert.equal(ofFiles(), undefined, 'nothing that can be run');
     assert.equal(ofFiles(page, 'bundles/0.mjs'), undefined, 'a process that ended');
-    const certain = files.filter((file) => /^test\/laws\/|crash|kill/.test(file));
+    const certain = files.filter((file) => /^test\/laws\/|crash|kill|outage|moves|damage/.test(file));
     assert.ok(certain.length > 3);
     for (const file of certain) assert.equal(ofFiles(file), undefined, file);
     const asked = plan('all', 'both').filter(({ isAskedAgain }) => isAskedAgain);
