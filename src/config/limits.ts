@@ -265,6 +265,13 @@ export const limits = {
   /** Milliseconds that usual pushes, over MQTT and HTTP, take in a turn of the event loop. Beyond: they are taken in a later turn. */
   pushTurnMsMax: 20,
   /**
+   * Usual pushes over HTTP that are under way to their commit. Beyond: connections are not read. More while the thread is not busy, by
+   * steps up to the second; milliseconds between the steps.
+   */
+  pushesUnderWayMin: 8_000,
+  pushesUnderWayMax: 100_000,
+  pushRoomLookMs: 100,
+  /**
    * The same in a turn behind one in which so many connections were accepted. Node.js accepts one of each listening socket in a turn
    * (`acceptQueuesMax`), so others probably wait to be accepted. And how many turns in a row are as short; beyond, every other one is,
    * so that whoever connects without a pause does not take the time of pushes.

@@ -29,7 +29,7 @@ const doubtful = new Set(['transfer-encoding', 'upgrade', 'expect', 'trailer', '
  * @returns the request mended; `begun` where more bytes have to come before that is known; undefined where it is for Node.js
  * as it is.
  */
-export function mendBareLines(bytes: Buffer): MendedRequest | 'begun' | undefined {
+function mendBareLines(bytes: Buffer): MendedRequest | 'begun' | undefined {
   const start = behindEmptyLines(bytes);
   const firstEnd = bytes.indexOf(lf, start);
   if (firstEnd < 0) {
@@ -46,6 +46,29 @@ export function mendBareLines(bytes: Buffer): MendedRequest | 'begun' | undefine
   if (bodyBytes === undefined) return undefined;
   const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   return { bytes: Buffer.concat([head, bytes.subarray(bodyAt)]), end: head.length + bodyBytes };
+}
+
+/** The head of one connection's next request while it comes in pieces. */
+export class BareHead {
+  /** Since when it is held, by the clock of the event loop. */
+  #sinceMs = Number.NaN;
+
+  /**
+   * As `mendBareLines`. Node.js has not seen what has begun, so for a later request of a connection the time of the head is measured
+   * here, as each piece comes, and the head is for Node.js when it is over; the first one has Node.js's time-out.
+   */
+  mend(bytes: Buffer): MendedRequest | 'begun' | undefined {
+    const mended = mendBareLines(bytes);
+    if (mended !== 'begun') return mended;
+    const nowMs = performance.now();
+    if (Number.isNaN(this.#sinceMs)) this.#sinceMs = nowMs;
+    return nowMs - this.#sinceMs > limits.headMsMax ? undefined : mended;
+  }
+
+  /** It is there, or is none of this kind. */
+  end(): void {
+    this.#sinceMs = Number.NaN;
+  }
 }
 
 /** Index behind the line ends before a request, which clients send after a body (RFC 9112 section 2.2). */

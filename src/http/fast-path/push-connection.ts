@@ -7,13 +7,14 @@ import type { Socket } from 'node:net';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { pushTurns } from '../../domain/callers/push-turns.ts';
-import { type MendedRequest, mendBareLines } from './bare-lines.ts';
-import { type ServedSocket, type State, takeAllHeld } from './connection-state.ts';
+import { BareHead, type MendedRequest } from './bare-lines.ts';
+import { mayOweAnswers, type ServedSocket, type State, takeAllHeld } from './connection-state.ts';
 import { FirstPush } from './first-push.ts';
 import { giveInTurns } from './give-in-turns.ts';
 import { type NodeSide, nodeSideOf } from './node-side.ts';
 import { PushGroup, type PushHandler, type WaitingConnection } from './push-handler.ts';
 import { isHeadCut, pushIn, type RequestHead, readHead } from './request-head.ts';
+import { TurnToRead } from './turn-to-read.ts';
 
 export class PushConnection implements WaitingConnection {
   readonly #socket: ServedSocket;
@@ -38,12 +39,13 @@ export class PushConnection implements WaitingConnection {
   #caller: Caller | undefined;
   /** A push whose body is missing: many clients send it separately. */
   #begun: Buffer | undefined;
-  /** Since when a head with bare line feeds is held, by the clock of the event loop. */
-  #headHeldSinceMs = Number.NaN;
+  /** A head with bare line feeds that comes in pieces. */
+  readonly #bareHead = new BareHead();
   /** Pushes that wait for room, or for their turn; how many may be taken at once; and since when they wait, by the clock of the event loop. */
   #waiting: Buffer | undefined;
   /** What could not be put back into the socket. */
   #left: Buffer | undefined;
+  readonly #turn: TurnToRead;
   pushesMax: number = limits.fastPathPushesMax;
   waitingSinceMs = Number.NaN;
   /** True when the client has closed its half and Node.js, which may then close the other, has not been told. */
@@ -52,6 +54,7 @@ export class PushConnection implements WaitingConnection {
   private constructor(socket: ServedSocket, handler: PushHandler, node: NodeSide) {
     this.#socket = socket;
     this.#handler = handler;
+    this.#turn = new TurnToRead(handler.readingTurns);
     this.#toNode = node.data;
     this.#endToNode = node.end;
     // `listener`: Node.js removes its own listener when it gives the connection away; this one stands for it.
@@ -75,11 +78,8 @@ export class PushConnection implements WaitingConnection {
    * answers.
    */
   #takeEnd(): void {
-    if (this.#state === 'storing' || this.#state === 'waiting') {
-      this.#isEndHeld = true;
-      return;
-    }
-    this.#endNow();
+    if (mayOweAnswers(this.#state)) this.#isEndHeld = true;
+    else this.#endNow();
   }
 
   /** Node.js has parsed the head of a request, which is answered here or by the framework. */
@@ -100,9 +100,9 @@ export class PushConnection implements WaitingConnection {
     else this.#first.answer(response, toFramework);
   }
 
-  /** True while pushes of the connection wait for their commit, or for room. */
+  /** True while pushes of the connection wait for their commit, or for room, or may wait in the kernel. */
   get isStoring(): boolean {
-    return this.#state === 'storing' || this.#state === 'waiting' || this.#first?.isStoring === true;
+    return mayOweAnswers(this.#state) || this.#first?.isStoring === true;
   }
 
   /** Gives an incomplete push to Node.js, which applies the time-outs for the rest. */
@@ -133,13 +133,7 @@ export class PushConnection implements WaitingConnection {
   }
 
   #take(piece: Buffer): void {
-    if (
-      this.#state === 'storing' ||
-      this.#state === 'waiting' ||
-      this.#state === 'full' ||
-      this.#socket._paused === true
-    )
-      this.#hold(piece);
+    if (mayOweAnswers(this.#state) || this.#state === 'full' || this.#socket._paused === true) this.#hold(piece);
     else if (this.#state === 'node') this.#goOn(piece);
     else if (this.#state === 'free') this.#begin(piece);
   }
@@ -149,7 +143,7 @@ export class PushConnection implements WaitingConnection {
     const bytes = begun === undefined ? piece : Buffer.concat([begun, piece]);
     this.#begun = undefined;
     const push =
-      pushTurns.isOpen || this.#handler.isClosing
+      (pushTurns.isOpen && this.#handler.readingTurns.hasRoom) || this.#handler.isClosing
         ? undefined
         : pushIn(bytes, { headers: this.#handler.headers, isFirst: !this.#isKnown });
     if (push !== undefined) {
@@ -159,7 +153,7 @@ export class PushConnection implements WaitingConnection {
     if (pushTurns.do(() => this.#takePushes(bytes))) return;
     const head = readHead(bytes, 0, this.#handler.headers);
     if (head === undefined && this.#mend(bytes)) return;
-    this.#headHeldSinceMs = Number.NaN;
+    this.#bareHead.end();
     if (begun === undefined && this.#isBeginning(head, bytes)) this.#begun = bytes;
     else if (this.#unknownOf !== undefined) this.#giveUnknown(bytes, head, this.#unknownOf);
     else this.#give(bytes, head);
@@ -180,28 +174,17 @@ export class PushConnection implements WaitingConnection {
     this.#endUnknown = undefined;
   }
 
-  /**
-   * Takes a request with bare line feeds in its head, or what may become one: the bytes are held until the head is there.
-   * Node.js has not seen them, so for a later request of a connection the time of the head is measured here, as each piece
-   * comes; the first one has Node.js's time-out. False: the request is not of this kind.
-   */
+  /** Takes a request with bare line feeds in its head, or what may become one. False: it is not of this kind. */
   #mend(bytes: Buffer): boolean {
     if (this.#handler.isClosing || this.#handler.isOfProxy(this.#socket)) return false;
-    const mended = mendBareLines(bytes);
-    if (mended === undefined) return false;
-    if (mended !== 'begun') {
-      this.#headHeldSinceMs = Number.NaN;
-      this.#beginMended(mended);
-      return true;
-    }
-    const nowMs = performance.now();
-    if (Number.isNaN(this.#headHeldSinceMs)) this.#headHeldSinceMs = nowMs;
-    if (nowMs - this.#headHeldSinceMs > limits.headMsMax) return false;
-    this.#begun = bytes;
-    return true;
+    const mended = this.#bareHead.mend(bytes);
+    if (mended === 'begun') this.#begun = bytes;
+    else if (mended !== undefined) this.#beginMended(mended);
+    return mended !== undefined;
   }
 
   #beginMended({ bytes, end }: MendedRequest): void {
+    this.#bareHead.end();
     if (pushTurns.do(() => this.#takePushes(bytes))) return;
     if (this.#unknownOf !== undefined) this.#giveUnknown(bytes, { end }, this.#unknownOf);
     else this.#give(bytes, { end });
@@ -263,7 +246,17 @@ export class PushConnection implements WaitingConnection {
         return;
       }
     }
-    this.#readOnOrEnd();
+    const mayWait = this.#state === 'free' && this.#left === undefined && !this.#isEndHeld;
+    if (mayWait && this.#turn.wait(socket, group, () => this.#endUnread())) this.#state = 'unread';
+    else this.#readOnOrEnd();
+  }
+
+  /** It is its turn to be read, or the service stops. */
+  #endUnread(): void {
+    if (this.#state !== 'unread') return;
+    this.#state = 'free';
+    this.#turn.end();
+    if (!this.#socket.destroyed) this.#readOnOrEnd();
   }
 
   /** There is no room for the pushes that these bytes begin with: they stay as they are until there may be. */
@@ -272,10 +265,13 @@ export class PushConnection implements WaitingConnection {
     this.#handler.wait(this, caller);
   }
 
-  /** Usual pushes have had their time in this turn of the event loop: these wait for a later one. */
+  /** Usual pushes have had their time in this turn of the event loop, or many are under way: these wait for a later one. */
   #waitForTurn(bytes: Buffer, { facts }: RequestHead): void {
     this.#keepUnread(bytes);
-    pushTurns.wait(this.#caller ?? this.#handler.callerOf(this.#socket, facts.forwardedFor), () => this.goOn());
+    const { readingTurns } = this.#handler;
+    const caller = this.#caller ?? this.#handler.callerOf(this.#socket, facts.forwardedFor);
+    if (readingTurns.hasRoom) pushTurns.wait(caller, () => this.goOn());
+    else readingTurns.waitWithBytes(caller, () => this.goOn());
   }
 
   /** Nothing more is read from the connection either. */
@@ -297,6 +293,7 @@ export class PushConnection implements WaitingConnection {
 
   /** Those that wait have no room in time, or the service stops: Node.js gets the first, and the framework refuses it. */
   giveUp(): void {
+    this.#endUnread();
     const bytes = this.#endWait();
     if (bytes === undefined) return;
     this.#give(bytes);

@@ -23,6 +23,7 @@ import type { Authentication } from '../sign-in/auth.ts';
 import { originOf } from '../sign-in/refusal-loops.ts';
 import { PushConnection } from './push-connection.ts';
 import type { PushGroup, PushHandler, WaitingConnection } from './push-handler.ts';
+import { ReadingTurns } from './reading-turns.ts';
 import { HeaderCache, type RequestHead, type RequestHeaders, readHead } from './request-head.ts';
 import { UnknownPushes } from './unknown-pushes.ts';
 
@@ -46,6 +47,7 @@ const noExtras = {};
 export class PushFastPath implements PushHandler {
   readonly headers = new HeaderCache();
   readonly unknownPushes = new UnknownPushes();
+  readonly readingTurns = new ReadingTurns();
   readonly #parts: PushFastPathParts;
   readonly #server: Server;
   readonly #connections = new Map<Socket, PushConnection>();
@@ -152,11 +154,13 @@ export class PushFastPath implements PushHandler {
 
   store({ caller, pushes }: PushGroup, done: AppendCallback): 'busy' | undefined {
     this.#storing += 1;
+    this.readingTurns.begun(pushes.length);
     // Only a refusal at once means that nothing of it is in the queue.
     let isAtOnce = true;
     let isRefused = false;
     this.#parts.ingest.submitAll(caller as Caller, pushes, (error) => {
       this.#storing -= 1;
+      this.readingTurns.ended(pushes.length);
       isRefused = isAtOnce && error instanceof Refusal && error.code === 'busy';
       if (!isRefused) done(error);
       if (this.#storing === 0) this.#whenDrained?.();

@@ -6,6 +6,7 @@ import type { SecurityHeaderSet } from '../../base/network/security-headers.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import type { AppendCallback } from '../../domain/datapoints/ingest/append.ts';
 import type { Push } from '../../domain/datapoints/ingest/push.ts';
+import type { ReadingTurns } from './reading-turns.ts';
 import type { HeaderCache } from './request-head.ts';
 import type { UnknownPushes } from './unknown-pushes.ts';
 
@@ -38,6 +39,7 @@ export interface WaitingConnection {
 export interface PushHandler {
   readonly headers: HeaderCache;
   readonly unknownPushes: UnknownPushes;
+  readonly readingTurns: ReadingTurns;
   /** True once the service is closing and takes nothing more. */
   readonly isClosing: boolean;
   /** Adds the usual pushes of one caller at the beginning of the bytes to `into`; returns the index after the last. */

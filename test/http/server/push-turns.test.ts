@@ -27,7 +27,7 @@ const post = (path: string, body: object) => {
   const json = JSON.stringify(body);
   return `POST /api/v2${path} HTTP/1.1\r\nHost: d\r\nContent-Type: application/json\r\nContent-Length: ${json.length}\r\n\r\n${json}`;
 };
-const push = (sensor: number, value: number) => post(`/devices/d/sensors/s${sensor}/value`, { value });
+const push = (sensor: number, value: number) => post(`/devices/d/sensors/s${sensor}/values`, { value });
 const get = 'GET /api/v2/devices/d HTTP/1.1\r\nHost: d\r\n\r\n';
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
 const statusesOf = (answers: string) => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
