@@ -68,6 +68,24 @@ suite('while many pushes are under way', () => {
     assert.deepEqual(read, ['read', 'read, too', 'unread']);
   });
 
+  test('a caller whose connections come with bytes again and again holds up no other that is unread', async () => {
+    const { turns, read, unread } = fullTurns();
+    const [flood, device] = [new Caller('flood'), new Caller('device')];
+    const comeAgain = () => {
+      read.push('flood');
+      turns.begun(1);
+      turns.waitWithBytes(flood, comeAgain);
+    };
+    turns.waitWithBytes(flood, comeAgain);
+    turns.waitWithBytes(flood, comeAgain);
+    unread(device, 'device');
+    for (let n = 0; n < 2; n += 1) {
+      turns.ended(1);
+      await some();
+    }
+    assert.deepEqual(read, ['flood', 'device', 'flood']);
+  });
+
   test('a caller with many connections waits for itself', async () => {
     const { turns, read, unread } = fullTurns();
     const [fleet, device] = [new Caller('fleet'), new Caller('device')];
