@@ -3,7 +3,7 @@
 const takenMax = 1_000;
 
 export class Fifo<T> {
-  #items: T[] = [];
+  #items: (T | undefined)[] = [];
   #next = 0;
 
   get isEmpty(): boolean {
@@ -18,6 +18,7 @@ export class Fifo<T> {
   take(): T | undefined {
     if (this.isEmpty) return undefined;
     const item = this.#items[this.#next];
+    this.#items[this.#next] = undefined;
     this.#next += 1;
     if (this.isEmpty || this.#next === takenMax) {
       this.#items = this.#items.slice(this.#next);

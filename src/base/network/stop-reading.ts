@@ -1,5 +1,5 @@
 // Leaves what a peer sends in the kernel. A socket that is only paused reads on until its buffer is full, so bytes that wait
-// for their turn would wait on the heap. Used by http/fast-path/push-connection.ts and mqtt/session/client.ts.
+// for their turn would wait on the heap. Used by http/fast-path/turn-to-read.ts.
 import type { Duplex } from 'node:stream';
 
 /** The handle of a socket of Node.js, which is private: `reading` tells Node.js whether it has to be started before the next read. */
@@ -22,7 +22,8 @@ export function stopReading(socket: Duplex): () => void {
     // It may have been closed, or started by Node.js.
     if (handleOf(socket) !== handle || handle.reading) return;
     handle.reading = true;
-    handle.readStart();
+    // As Node.js does where it cannot be read.
+    if (handle.readStart() !== 0) socket.destroy();
   };
 }
 

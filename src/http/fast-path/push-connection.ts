@@ -15,6 +15,7 @@ import { type NodeSide, nodeSideOf } from './node-side.ts';
 import { PushGroup, type PushHandler, type WaitingConnection } from './push-handler.ts';
 import { isHeadCut, pushIn, type RequestHead, readHead } from './request-head.ts';
 import { TurnToRead } from './turn-to-read.ts';
+import { GivenPush } from './unknown-pushes.ts';
 
 export class PushConnection implements WaitingConnection {
   readonly #socket: ServedSocket;
@@ -29,7 +30,7 @@ export class PushConnection implements WaitingConnection {
   #isKnown = false;
   /** Whose push the framework has, or is to have, because its sender or sensor is not in memory; and what ends that. */
   #unknownOf: Caller | undefined;
-  #endUnknown: (() => void) | undefined;
+  readonly #given = new GivenPush();
   /** The first request, where it is a usual push, until its answer. */
   #first: FirstPush | undefined;
   /** Of the request that Node.js has: bytes that are missing, and whether its answer was sent. */
@@ -90,12 +91,7 @@ export class PushConnection implements WaitingConnection {
       this.#isAnswered = true;
       this.#endTurn();
     });
-    if (this.#endUnknown !== undefined) {
-      // Answered, though its client may never read that; or the connection has closed.
-      response.once('prefinish', this.#endUnknown);
-      response.once('close', this.#endUnknown);
-      this.#endUnknown = undefined;
-    }
+    this.#given.requested(response);
     if (this.#first === undefined) toFramework();
     else this.#first.answer(response, toFramework);
   }
@@ -103,6 +99,14 @@ export class PushConnection implements WaitingConnection {
   /** True while pushes of the connection wait for their commit, or for room, or may wait in the kernel. */
   get isStoring(): boolean {
     return mayOweAnswers(this.#state) || this.#first?.isStoring === true;
+  }
+
+  /** It has closed: nothing that it has sent is kept. */
+  forget(): void {
+    this.#turn.leave();
+    this.#waiting = undefined;
+    this.#begun = undefined;
+    this.#left = undefined;
   }
 
   /** Gives an incomplete push to Node.js, which applies the time-outs for the rest. */
@@ -142,15 +146,7 @@ export class PushConnection implements WaitingConnection {
     const begun = this.#begun;
     const bytes = begun === undefined ? piece : Buffer.concat([begun, piece]);
     this.#begun = undefined;
-    const push =
-      (pushTurns.isOpen && this.#handler.readingTurns.hasRoom) || this.#handler.isClosing
-        ? undefined
-        : pushIn(bytes, { headers: this.#handler.headers, isFirst: !this.#isKnown });
-    if (push !== undefined) {
-      this.#waitForTurn(bytes, push);
-      return;
-    }
-    if (pushTurns.do(() => this.#takePushes(bytes))) return;
+    if (this.#mustWait(bytes) || pushTurns.do(() => this.#takePushes(bytes))) return;
     const head = readHead(bytes, 0, this.#handler.headers);
     if (head === undefined && this.#mend(bytes)) return;
     this.#bareHead.end();
@@ -167,11 +163,7 @@ export class PushConnection implements WaitingConnection {
       this.#handler.waitUnknown(this, caller);
       return;
     }
-    this.#endUnknown = unknownPushes.give(caller);
-    this.#give(bytes, head);
-    // Where the parser has found a fault, there is no request.
-    this.#endUnknown?.();
-    this.#endUnknown = undefined;
+    this.#given.give(unknownPushes, caller, () => this.#give(bytes, head));
   }
 
   /** Takes a request with bare line feeds in its head, or what may become one. False: it is not of this kind. */
@@ -185,7 +177,7 @@ export class PushConnection implements WaitingConnection {
 
   #beginMended({ bytes, end }: MendedRequest): void {
     this.#bareHead.end();
-    if (pushTurns.do(() => this.#takePushes(bytes))) return;
+    if (this.#mustWait(bytes) || pushTurns.do(() => this.#takePushes(bytes))) return;
     if (this.#unknownOf !== undefined) this.#giveUnknown(bytes, { end }, this.#unknownOf);
     else this.#give(bytes, { end });
   }
@@ -242,12 +234,21 @@ export class PushConnection implements WaitingConnection {
     } else if (socket.writable) {
       socket.write(this.#handler.answerOf(group), 'latin1');
       if (socket.writableLength > limits.fastPathAnswerBytesMax && !this.#isEndHeld) {
-        this.#waitForReader();
+        this.#waitForReader(group);
         return;
       }
     }
-    const mayWait = this.#state === 'free' && this.#left === undefined && !this.#isEndHeld;
-    if (mayWait && this.#turn.wait(socket, group, () => this.#endUnread())) this.#state = 'unread';
+    this.#readNext(group);
+  }
+
+  /**
+   * Reads what follows an answer, in its turn. Connections of a proxy are shared by callers, so what follows may be another's, and
+   * does not wait for pushes.
+   */
+  #readNext(answered: PushGroup): void {
+    const isReadOn = this.#left !== undefined || this.#isEndHeld || this.#handler.isClosing;
+    const mayWait = this.#state === 'free' && !isReadOn && !this.#handler.isOfProxy(this.#socket);
+    if (mayWait && this.#turn.waitUnread(this.#socket, answered, () => this.#endUnread())) this.#state = 'unread';
     else this.#readOnOrEnd();
   }
 
@@ -255,7 +256,7 @@ export class PushConnection implements WaitingConnection {
   #endUnread(): void {
     if (this.#state !== 'unread') return;
     this.#state = 'free';
-    this.#turn.end();
+    this.#turn.readOn();
     if (!this.#socket.destroyed) this.#readOnOrEnd();
   }
 
@@ -265,13 +266,16 @@ export class PushConnection implements WaitingConnection {
     this.#handler.wait(this, caller);
   }
 
-  /** Usual pushes have had their time in this turn of the event loop, or many are under way: these wait for a later one. */
-  #waitForTurn(bytes: Buffer, { facts }: RequestHead): void {
+  /** Whether these are pushes that wait: there is no time for more of them in this turn of the event loop, or many are under way. */
+  #mustWait(bytes: Buffer): boolean {
+    const { headers, isClosing } = this.#handler;
+    if (this.#turn.isNow || isClosing) return false;
+    const push = pushIn(bytes, { headers, isFirst: !this.#isKnown });
+    if (push === undefined) return false;
     this.#keepUnread(bytes);
-    const { readingTurns } = this.#handler;
-    const caller = this.#caller ?? this.#handler.callerOf(this.#socket, facts.forwardedFor);
-    if (readingTurns.hasRoom) pushTurns.wait(caller, () => this.goOn());
-    else readingTurns.waitWithBytes(caller, () => this.goOn());
+    const caller = this.#caller ?? this.#handler.callerOf(this.#socket, push.facts.forwardedFor);
+    this.#turn.waitWithBytes(caller, () => this.goOn());
+    return true;
   }
 
   /** Nothing more is read from the connection either. */
@@ -334,13 +338,13 @@ export class PushConnection implements WaitingConnection {
   }
 
   /** Resumes reading when the client has read its answers. */
-  #waitForReader(): void {
+  #waitForReader(answered: PushGroup): void {
     const socket = this.#socket;
     this.#state = 'full';
     socket.pause();
     socket.once('drain', () => {
       this.#state = 'free';
-      if (socket._paused !== true) socket.resume();
+      this.#readNext(answered);
     });
   }
 

@@ -210,6 +210,7 @@ export class PushFastPath implements PushHandler {
   #leave(connection: PushConnection): void {
     this.#waiting.get(connection)?.();
     this.#waiting.delete(connection);
+    connection.forget();
   }
 
   /** The same bytes as Node.js's server would write. */

@@ -70,4 +70,16 @@ suite('room for pushes that are under way', () => {
     room.begun(1);
     assert.equal(room.isFull, true);
   });
+
+  test('is as small as before when few come again, though the thread was never busy', async () => {
+    const thread = { busy: 0.5, looks: 0 };
+    const { room } = roomOf(thread);
+    room.begun(10);
+    await until(() => !room.isFull);
+    room.ended(10);
+    await until(() => !room.hasFor(10));
+    const { looks } = thread;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.ok(thread.looks <= looks + 1, 'it is looked at for ever');
+  });
 });

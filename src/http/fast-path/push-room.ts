@@ -51,16 +51,17 @@ export class PushRoom {
     this.#looks = setInterval(() => this.#look(), limits.pushRoomLookMs).unref();
   }
 
-  /** Twice as many where all wait for the disk; fewer, step by step, where the thread is what they wait for. */
+  /** Twice as many where all wait for the disk; fewer, step by step, where the thread is what they wait for, or few come. */
   #look(): void {
     const { pushesUnderWayMin, pushesUnderWayMax } = limits;
     const max = Math.max(this.#max, pushesUnderWayMin);
-    if (this.#utilization() >= busyFrom) this.#max = Math.max(pushesUnderWayMin, Math.floor(max * 0.75));
+    const isNeeded = this.#underWay >= pushesUnderWayMin;
+    if (this.#utilization() >= busyFrom || !isNeeded) this.#max = Math.max(pushesUnderWayMin, Math.floor(max * 0.75));
     else if (this.isFull) {
       this.#max = Math.min(2 * max, pushesUnderWayMax);
       if (!this.isFull) this.#onRoom();
     }
-    if (this.#max > pushesUnderWayMin || this.#underWay >= pushesUnderWayMin) return;
+    if (this.#max > pushesUnderWayMin || isNeeded) return;
     clearInterval(this.#looks);
     this.#looks = undefined;
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setLimits } from '../../../test/support/limits.ts';
+import { limits } from '../../config/limits.ts';
 import { Caller } from '../../domain/callers/caller.ts';
 import { ReadingTurns } from './reading-turns.ts';
 
@@ -84,6 +85,39 @@ suite('while many pushes are under way', () => {
       await some();
     }
     assert.deepEqual(read, ['flood', 'device', 'flood']);
+  });
+
+  test('who leaves the line is not resumed, and takes no room', async () => {
+    const { turns, read, unread } = fullTurns();
+    const caller = new Caller('fleet');
+    const leave = unread(caller, 'gone', 4);
+    const leaveWithBytes = turns.waitWithBytes(caller, () => void read.push('gone, too'));
+    unread(caller, 'stays', 4);
+    leave();
+    leaveWithBytes();
+    turns.ended(4);
+    await turn();
+    assert.deepEqual(read, ['stays']);
+    assert.equal(turns.isCrowded, false);
+  });
+
+  test('where a turn of the event loop has no time for pushes, those for which there is room wait for time', async () => {
+    const { turns, read, unread } = fullTurns();
+    const { pushTurnMsMax } = limits;
+    const [fleet, device] = [new Caller('fleet'), new Caller('device')];
+    for (const name of ['a', 'b', 'c', 'd']) unread(fleet, name, 2);
+    unread(device, 'alone', 2);
+    Object.assign(limits, { pushTurnMsMax: 0 });
+    try {
+      turns.ended(4);
+      await some();
+      assert.deepEqual(read, []);
+      assert.equal(turns.isCrowded, true);
+    } finally {
+      Object.assign(limits, { pushTurnMsMax });
+    }
+    await some();
+    assert.deepEqual(read, ['a', 'alone', 'b', 'c', 'd']);
   });
 
   test('a caller with many connections waits for itself', async () => {

@@ -1,6 +1,7 @@
 // Pushes that look usual, but whose sender or sensor is not in memory, so that only the framework can tell what they are. It has a
 // few of each address at once; the others wait, unread, and the fast path takes most of them once one has been answered: when
 // thousands of clients come back at once, they ask for the same users and devices. Used by push-fast-path.ts and push-connection.ts.
+import type { ServerResponse } from 'node:http';
 import { limits } from '../../config/limits.ts';
 import type { Caller } from '../../domain/callers/caller.ts';
 import { pushTurns } from '../../domain/callers/push-turns.ts';
@@ -79,5 +80,26 @@ export class UnknownPushes {
       this.#callers.set(caller.key, of);
     }
     return of;
+  }
+}
+
+/** The push of one connection that the framework has. */
+export class GivenPush {
+  #end: (() => void) | undefined;
+
+  /** `give` passes its bytes to Node.js, which calls `requested` within it; where its parser has found a fault, there is no request. */
+  give(pushes: UnknownPushes, caller: Caller, give: () => void): void {
+    this.#end = pushes.give(caller);
+    give();
+    this.#end?.();
+    this.#end = undefined;
+  }
+
+  requested(response: ServerResponse): void {
+    if (this.#end === undefined) return;
+    // Answered, though its client may never read that; or the connection has closed.
+    response.once('prefinish', this.#end);
+    response.once('close', this.#end);
+    this.#end = undefined;
   }
 }

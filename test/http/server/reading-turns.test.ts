@@ -78,6 +78,7 @@ async function pushAll(socket: Socket, sensor: number): Promise<number[]> {
 for (const { over, settings, isTls } of [
   { over: 'plain HTTP', settings: {}, isTls: false },
   { over: 'TLS', settings: tls, isTls: true },
+  { over: 'connections of a proxy', settings: { DUNDUN_TRUST_PROXY: '127.0.0.1' }, isTls: false },
 ])
   suite(`over ${over}, connections that are read in turns`, () => {
     let server: TestServer;
