@@ -182,8 +182,8 @@ export class HttpServer {
     this.#listening.close();
     const sweep = setInterval(() => {
       this.#sockets.cutUseless();
-      // Node.js takes a connection for idle while its push is in the fast path.
-      if (!this.#fastPath.isStoring) this.server.closeIdleConnections();
+      // Node.js takes a connection for idle while its push is in the fast path, or waits for it.
+      if (!this.#fastPath.isBusy) this.server.closeIdleConnections();
     }, 50);
     // Includes upgraded connections, which Node.js's server no longer knows.
     const cut = setTimeout(() => this.#sockets.cutAll(), limits.drainMsMax);

@@ -52,6 +52,7 @@ export class PushFastPath implements PushHandler {
   readonly #server: Server;
   readonly #connections = new Map<Socket, PushConnection>();
   #storing = 0;
+  #isDraining = false;
   /** Connections that wait for room, with what takes them out of the line. */
   readonly #waiting = new Map<WaitingConnection, () => void>();
   #looks: NodeJS.Timeout | undefined;
@@ -104,9 +105,9 @@ export class PushFastPath implements PushHandler {
     return this.#parts.isClosing();
   }
 
-  /** True while pushes wait for their commit. */
-  get isStoring(): boolean {
-    return this.#storing > 0;
+  /** False once no push of any connection is, or may be, under way, which is after `drained` alone. */
+  get isBusy(): boolean {
+    return !this.#isDraining || this.#storing > 0;
   }
 
   /** True while pushes of this connection wait for their commit. */
@@ -116,6 +117,7 @@ export class PushFastPath implements PushHandler {
 
   /** Once closing: gives pushes that wait, or are incomplete, to Node.js, and resolves when all others are answered. */
   drained(): Promise<void> {
+    this.#isDraining = true;
     this.#giveUpOld(0);
     for (const connection of this.#connections.values()) {
       // Of one that waits for its turn.

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { limits } from '../../../src/config/limits.ts';
 import { setLimits } from '../../support/limits.ts';
-import { Client, open, readAll } from '../../support/peers/http-connection.ts';
+import { Client, open, openAccepted, readAll } from '../../support/peers/http-connection.ts';
 import { TestServer } from '../../support/test-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -31,7 +31,7 @@ const push = (authorization: string, value: number, device = 'd') => {
 };
 const madeUp = 'Bearer made.up.token';
 const statusesOf = (answers: string) => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
-const openAll = (of = server) => Promise.all(Array.from({ length: connections }, () => open(of.running.ports.http)));
+const openAll = (of = server) => openAccepted(of.running.ports.http, connections);
 
 /** Requests that the server of Node.js has at once while `work` runs, at most, and how many in all. */
 async function counted(work: () => Promise<void>): Promise<{ atOnce: number; all: number }> {

@@ -1,8 +1,10 @@
 // HTTP connections on which a test controls each byte: requests in pieces, one after the other or pipelined, and
 // answers read one by one.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
+import { until } from '../until.ts';
 
 /** Sends bytes in pieces, each in a turn of its own. */
 async function send(socket: Socket, bytes: Buffer, cuts: readonly number[] = []): Promise<void> {
@@ -82,6 +84,25 @@ export async function open(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').setNoDelay();
   await once(socket, 'connect');
   return socket;
+}
+
+/**
+ * Connections that a server of this process has accepted, which may be many turns after the system has connected them: it accepts
+ * one of each listening socket in a turn, and resets those that wait when it stops.
+ */
+export async function openAccepted(port: number, count: number): Promise<Socket[]> {
+  let accepted = 0;
+  const note = (message: unknown) => {
+    if ((message as { readonly socket: Socket }).socket.localPort === port) accepted += 1;
+  };
+  subscribe('net.server.socket', note);
+  try {
+    const sockets = await Promise.all(Array.from({ length: count }, () => open(port)));
+    await until(() => accepted >= count);
+    return sockets;
+  } finally {
+    unsubscribe('net.server.socket', note);
+  }
 }
 
 /** All that comes until the server ends the connection. */
