@@ -209,15 +209,20 @@ function bestOf(door: Door, measured: readonly Measured[], level: Level): Measur
   return alike.reduce((best, one) => (goodputOf(one) > goodputOf(best) ? one : best));
 }
 
-/** Goodput counts from the load that it was best at to ten times, the answers of others from the one that keeps the service just busy. */
+/**
+ * Goodput counts from the load that it was best at to ten times, or from the one that keeps the service just busy where it was best beyond
+ * ten times; the answers of others from that one.
+ */
 function judge(door: Door, measured: readonly Measured[]): Verdict[] {
-  const shares = measured.map((one) => {
-    const best = bestOf(door, measured, one.level);
-    const { outstanding } = one.level;
-    const isJudged = outstanding >= best.level.outstanding && outstanding <= judgedTimesMax * door.busy;
-    return isJudged ? shareOf(one, best) : Number.POSITIVE_INFINITY;
-  });
-  const least = Math.min(...shares);
+  const judgedMax = judgedTimesMax * door.busy;
+  const least = Math.min(
+    ...measured.map((one) => {
+      const best = bestOf(door, measured, one.level);
+      const { outstanding } = one.level;
+      const judgedMin = best.level.outstanding <= judgedMax ? best.level.outstanding : door.busy;
+      return outstanding >= judgedMin && outstanding <= judgedMax ? shareOf(one, best) : Number.POSITIVE_INFINITY;
+    }),
+  );
   const busy = measured.filter(({ level }) => level.outstanding >= door.busy);
   const others = Math.max(
     ...busy.flatMap((one) => usualNames.map((name) => worstOf(one, ({ others }) => others.p99Ms(name)))),
