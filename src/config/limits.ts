@@ -753,9 +753,12 @@ export const limits = {
   commitDatapointsMax: 30_000,
   /**
    * Datapoints in one commit while sealing is behind. Larger pushes wait until sealing has caught up, so that a
-   * caller who floods the log holds up nobody else.
+   * caller who floods the log holds up nobody else. As many as usual commits of short pushes have: smaller ones take more
+   * time for each.
    */
-  catchUpDatapointsMax: 2_000,
+  catchUpDatapointsMax: 8_000,
+  /** Milliseconds between two commits while sealing is behind, at most: the further, the longer. */
+  sealingPauseMsMax: 100,
   /** Bytes in one commit, which are copied to the writer thread; a single larger push is still one commit. */
   commitBytesMax: 8 * MIB,
   /** Milliseconds for which a commit waits for more pushes, at most. */

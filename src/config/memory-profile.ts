@@ -89,6 +89,7 @@ const scaled = {
   sealRowsMin: [30_000, 40_000, 150_000],
   sealRowsMax: [60_000, 80_000, 320_000],
   sealTextCharsMax: [192 * KIB, 384 * KIB, 1.5 * MIB],
+  catchUpDatapointsMax: [2_000, 2_000, 8_000],
   queueDatapointsMax: [60_000, 60_000, 120_000],
   queueDatapointsReserve: [10_000, 20_000, 40_000],
   queueDelayDatapointsMin: [60_000, 60_000, 90_000],

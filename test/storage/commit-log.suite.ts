@@ -2,6 +2,7 @@
 // prevent storing twice. engines.test.ts runs it on each engine.
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { limits } from '../../src/config/limits.ts';
 import { Caller } from '../../src/domain/callers/caller.ts';
 import type { StoredValue } from '../../src/domain/datapoints/datapoint.ts';
 import { BatchBuilder } from '../../src/domain/datapoints/datapoint-batch.ts';
@@ -10,6 +11,7 @@ import {
   type PublishFingerprint,
   readFingerprints,
 } from '../../src/domain/datapoints/publish-fingerprint.ts';
+import type { SensorKey } from '../../src/domain/devices/sensor.ts';
 import { type Beside, batchOf, nowMs, type Point } from '../support/points.ts';
 import { acquired, type EngineKind, type OpenedEngine } from './engines.ts';
 
@@ -159,6 +161,21 @@ export function commitLogSuite({ name, open }: EngineKind): void {
       }
       return found;
     };
+
+    test('how far sealing is behind is told with the commit by which it fell behind, and nothing is once all is sealed', async () => {
+      assert.equal(opened.commitLog.sealingDebt, 0);
+      const { sealRowsMin, sealBehindFactor, headRowsMax } = limits;
+      const behind = sealRowsMin * sealBehindFactor;
+      const rows = Math.round(behind + (headRowsMax - behind) / 8);
+      const batch = new BatchBuilder(rows);
+      const sensors = Array.from({ length: 50 }, nextSensor);
+      for (let n = 0; n < rows; n++) batch.add(sensors[n % sensors.length] as SensorKey, nowMs - rows + n, nowMs, n);
+      await opened.commitLog.append(batch.build());
+      const { sealingDebt } = opened.commitLog;
+      assert.ok(sealingDebt > 0.1 && sealingDebt < 0.15, `${sealingDebt}`);
+      await opened.seal();
+      assert.equal(opened.commitLog.sealingDebt, 0);
+    });
 
     test('publishes are remembered in order, over sealing and reopening', async () => {
       const [one, two] = [1, 2].map((user) => ({ user, number: 2 ** 47 + user, goneMs: undefined })) as [Of, Of];

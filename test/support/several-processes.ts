@@ -159,6 +159,9 @@ export class SeveralProcesses {
       get isCatchingUp() {
         return commitLog.isCatchingUp;
       },
+      get sealingDebt() {
+        return commitLog.sealingDebt;
+      },
       set onCaughtUp(caughtUp: () => void) {
         commitLog.onCaughtUp = caughtUp;
       },

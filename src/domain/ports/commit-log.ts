@@ -90,6 +90,11 @@ export interface CommitLog {
    * batches behind it; smaller batches are committed.
    */
   readonly isCatchingUp: boolean;
+  /**
+   * How far sealing is behind: 0 while it keeps up, 1 where batches wait until the log has become shorter. The more, the more
+   * time whoever appends should leave between batches.
+   */
+  readonly sealingDebt: number;
   /** Called when `isCatchingUp` becomes false. */
   onCaughtUp: () => void;
   /**

@@ -16,6 +16,7 @@ const bounds = {
     commitDatapointsMax: 10,
     commitBytesMax: 1_000_000,
     catchUpDatapointsMax: 3,
+    sealingPauseMsMax: 1,
     capacityWaiterBytesMax: 10,
     capacityWaiterBytesReserve: 2,
     ...{ queuedPushBytes: 0, capacityWaiterBytes: 1, capacityWokenMax: 2, capacityWakeMsMax: 5 },
@@ -60,7 +61,7 @@ test('a small push does not overtake a large one that waits for room', async () 
 });
 
 test('what is committed is acknowledged and told to the others, whatever a reader of the feed does', async () => {
-  const commitLog = { isCatchingUp: false, onCaughtUp: () => {}, append: async () => 1 };
+  const commitLog = { isCatchingUp: false, sealingDebt: 0, onCaughtUp: () => {}, append: async () => 1 };
   const errors: unknown[] = [];
   const told: unknown[] = [];
   const feed = new Feed((error) => errors.push(error));
@@ -79,6 +80,7 @@ test('pushes of a paced stream share a commit', async () => {
   const commits: number[] = [];
   const commitLog = {
     isCatchingUp: false,
+    sealingDebt: 0,
     onCaughtUp: () => {},
     append: async (batch: DatapointBatch) => {
       commits.push(countRows(batch));
@@ -105,6 +107,27 @@ test('pushes of a paced stream share a commit', async () => {
   waiting.push(push(2));
   await Promise.all(waiting);
   assert.deepEqual(commits, [1, 3]);
+});
+
+test('while the log is full, what comes during a pause between commits shares the next one', async () => {
+  const commits: number[] = [];
+  const commitLog = {
+    isCatchingUp: false,
+    sealingDebt: 1,
+    onCaughtUp: () => {},
+    append: async (batch: DatapointBatch) => {
+      commits.push(countRows(batch));
+      return 1;
+    },
+  };
+  const pausing = { ...bounds, sealingPauseMsMax: 500 };
+  const writer = new Writer({ commitLog, feed: new Feed(unexpected), storageQuota, bounds: pausing });
+  const push = (count: number) => writer.append({ pushes: [makePush(Array(count).fill(1))] });
+  const waiting = [push(1)];
+  for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
+  waiting.push(push(2));
+  await Promise.all(waiting);
+  assert.deepEqual(commits, [3]);
 });
 
 test('a caller that fills the queue is refused, another one is not, and goes into the next commit', async () => {
@@ -177,6 +200,7 @@ test('while sealing catches up, what is small goes on, and what is large waits f
 test('where commits are slow fewer datapoints may wait, and a newcomer still finds room', async () => {
   const commitLog = {
     isCatchingUp: false,
+    sealingDebt: 0,
     onCaughtUp: () => {},
     // Some 20 datapoints in 20 ms.
     append: () => new Promise<number>((resolve) => setTimeout(() => resolve(0), 20)),
@@ -205,6 +229,7 @@ class Disk {
   #commit: (() => void) | undefined;
   readonly changing = {
     isCatchingUp: false,
+    sealingDebt: 0,
     onCaughtUp: () => {},
     append: (batch: DatapointBatch) =>
       new Promise<number>((resolve) => {

@@ -16,6 +16,7 @@ import { type FanOut, noFanOut } from './fan-out.ts';
 import { PlainReadings } from './plain-readings.ts';
 import { countedBytesOf } from './push.ts';
 import { QueueDelay, type QueueDelayBounds } from './queue-delay.ts';
+import { SealingPause } from './sealing-pause.ts';
 import { SingleReading } from './single-reading.ts';
 import type { StorageQuota } from './storage-quota.ts';
 import { type QueuedAppend, serviceCaller, takeFairShare } from './writer-queue.ts';
@@ -37,15 +38,19 @@ export interface WriterBounds extends QueueDelayBounds {
   readonly capacityWakeMsMax: number;
   readonly busyRetryAfterS: number;
   readonly gatherMsMax: number;
+  readonly sealingPauseMsMax: number;
   readonly commitPacing: CommitPacingBounds;
 }
 
+type WrittenLog = Pick<CommitLog, 'append' | 'isCatchingUp' | 'sealingDebt' | 'onCaughtUp'>;
+
 export class Writer {
-  readonly #commitLog: Pick<CommitLog, 'append' | 'isCatchingUp' | 'onCaughtUp'>;
+  readonly #commitLog: WrittenLog;
   readonly #feed: Feed;
   readonly #storageQuota: Pick<StorageQuota, 'refusalOf' | 'accepted'>;
   readonly #bounds: WriterBounds;
   readonly #pacing: CommitPacing;
+  readonly #sealingPause: SealingPause;
   readonly #delay: QueueDelay;
   /** When the last commit ended, if datapoints waited then. */
   #busySinceMs = Number.NaN;
@@ -65,7 +70,7 @@ export class Writer {
   #gatherMin = 1;
 
   constructor(parts: {
-    readonly commitLog: Pick<CommitLog, 'append' | 'isCatchingUp' | 'onCaughtUp'>;
+    readonly commitLog: WrittenLog;
     readonly feed: Feed;
     readonly storageQuota: Pick<StorageQuota, 'refusalOf' | 'accepted'>;
     readonly bounds: WriterBounds;
@@ -77,6 +82,7 @@ export class Writer {
     this.#feed = parts.feed;
     this.#bounds = parts.bounds;
     this.#pacing = new CommitPacing(parts.bounds.commitPacing);
+    this.#sealingPause = new SealingPause(parts.bounds.sealingPauseMsMax);
     this.#delay = new QueueDelay(parts.bounds);
     const { bounds } = parts;
     this.#datapointShare = new FairShare('queuedDatapoints', {
@@ -250,9 +256,11 @@ export class Writer {
   }
 
   async #commitAll(): Promise<void> {
+    this.#sealingPause.begin();
     while (this.#queue.length > 0) {
       await this.#gather();
       await this.#pacing.wait(this.waitingDatapoints);
+      await this.#sealingPause.wait(this.#commitLog.sealingDebt);
       const group = this.#take();
       if (group.length === 0) {
         await this.#moreOrCaughtUp();

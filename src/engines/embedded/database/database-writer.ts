@@ -16,6 +16,8 @@ export interface Statement {
 export interface DatabaseWriter {
   /** True while sealing is behind: batches of more than `catchUpDatapointsMax` datapoints wait. */
   readonly isCatchingUp: boolean;
+  /** How far sealing is behind, from 0 to 1. */
+  readonly sealingDebt: number;
   /** Called when sealing has caught up. */
   onCaughtUp: () => void;
   /**

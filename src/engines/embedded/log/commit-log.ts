@@ -71,6 +71,10 @@ export class SqliteCommitLog implements CommitLog {
     return this.#writer.isCatchingUp;
   }
 
+  get sealingDebt(): number {
+    return this.#writer.sealingDebt;
+  }
+
   set onCaughtUp(caughtUp: () => void) {
     this.#writer.onCaughtUp = caughtUp;
   }

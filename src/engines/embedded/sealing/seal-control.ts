@@ -2,6 +2,7 @@
 // units one by one, and retries later where the disk refused.
 import type { Worker } from 'node:worker_threads';
 import { limits } from '../../../config/limits.ts';
+import { sealingDebtOf } from '../../shared/sealing/sealing-debt.ts';
 import type { WriteFailure } from '../../shared/write-failure.ts';
 import { writeFailureOf } from '../database/database-error.ts';
 import type { DatapointWriter } from '../log/datapoint-writer.ts';
@@ -73,6 +74,15 @@ export class SealControl {
   /** True when the log, all of which is in memory, has grown so far that large batches should wait. */
   get isBehind(): boolean {
     return this.#parts.datapoints.logRows > this.#rowsBehind;
+  }
+
+  /** How far it is behind, from 0 to 1. */
+  get debt(): number {
+    return sealingDebtOf({
+      rows: this.#parts.datapoints.logRows,
+      rowsMin: this.#rowsMin,
+      rowsBehind: this.#rowsBehind,
+    });
   }
 
   /**

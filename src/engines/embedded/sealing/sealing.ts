@@ -58,6 +58,7 @@ export class SealingPass {
 
   #seal(sensor: SensorKey, fresh: Columns, unit: UnitBuilder): void {
     const placements = planSensor(fresh, {
+      sensor,
       spans: (toMs) => this.#chunks.spans(sensor, toMs),
       countBehind: (ms) => this.#countBehind(sensor, ms),
     });

@@ -52,8 +52,10 @@ export interface CommitReport {
   readonly refuses?: string | null;
   /** Set when it has changed. */
   readonly reserve?: ReserveState;
-  /** Set when it has changed: whether sealing is behind, so that large batches wait. */
+  /** Set when this or the next has changed: whether sealing is behind, so that large batches wait. */
   readonly isCatchingUp?: boolean;
+  /** How far sealing is behind, from 0 to 1. */
+  readonly sealingDebt?: number;
 }
 
 export interface WriterOptions {

@@ -55,8 +55,8 @@ const begin = database.prepare('BEGIN IMMEDIATE');
 const commit = database.prepare('COMMIT');
 /** Attempts of one commit: each after the first with more of the reserve given up. */
 const fullAttemptsMax = 6;
-/** The value of `isCatchingUp` that the main thread was last sent. */
-let reportedCatchingUp = false;
+/** What the main thread was last sent of how sealing keeps up. */
+let reported = { isCatchingUp: false, sealingDebt: 0 };
 const room = new DiskRoom(database, path, (reserve) => report({ outcomes: [], reserve }));
 /** Work that waits, in order, until sealing has shortened the log. Bounded by the main thread's queues. */
 const held: WriteRequest[] = [];
@@ -303,9 +303,11 @@ async function close(): Promise<void> {
 }
 
 function report(message: CommitReport): void {
-  const isCatchingUp = sealing.isBehind && sealing.failure === undefined;
-  port.postMessage(isCatchingUp === reportedCatchingUp ? message : { ...message, isCatchingUp });
-  reportedCatchingUp = isCatchingUp;
+  const fails = sealing.failure !== undefined;
+  const now = { isCatchingUp: sealing.isBehind && !fails, sealingDebt: fails ? 0 : sealing.debt };
+  const hasChanged = now.isCatchingUp !== reported.isCatchingUp || now.sealingDebt !== reported.sealingDebt;
+  port.postMessage(hasChanged ? { ...message, ...now } : message);
+  reported = now;
 }
 
 if (datapoints.purgeDue) schedulePurge();

@@ -35,6 +35,7 @@ export class SqliteWriter implements DatabaseWriter {
   #refusesBecause: string | undefined;
   #refused = 0;
   #isCatchingUp = false;
+  #sealingDebt = 0;
   #reserve: ReserveState | undefined;
   /** Called when datapoints up to a seq have been moved from the log into chunks. */
   onSealed: (seq: number) => void = () => {};
@@ -70,6 +71,10 @@ export class SqliteWriter implements DatabaseWriter {
 
   get isCatchingUp(): boolean {
     return this.#isCatchingUp;
+  }
+
+  get sealingDebt(): number {
+    return this.#sealingDebt;
   }
 
   /** True while the disk is so full that its reserve is in use, and no datapoints are taken. */
@@ -145,10 +150,12 @@ export class SqliteWriter implements DatabaseWriter {
       this.onReserve(report.reserve, this.#reserve);
       this.#reserve = report.reserve;
     }
+    const wasCatchingUp = this.#isCatchingUp;
     if (report.isCatchingUp !== undefined) this.#isCatchingUp = report.isCatchingUp;
+    if (report.sealingDebt !== undefined) this.#sealingDebt = report.sealingDebt;
     for (const outcome of report.outcomes) this.#answer(outcome);
     if (report.sealedSeq !== undefined) this.onSealed(report.sealedSeq);
-    if (report.isCatchingUp === false) this.onCaughtUp();
+    if (wasCatchingUp && !this.#isCatchingUp) this.onCaughtUp();
   }
 
   #answer(outcome: CommitOutcome): void {
@@ -182,6 +189,7 @@ export class SqliteWriter implements DatabaseWriter {
     this.#refusesBecause = 'the writer has ended';
     // Wakes the domain's writer, which waits for sealing to catch up, so that it gets the error.
     this.#isCatchingUp = false;
+    this.#sealingDebt = 0;
     this.onCaughtUp();
     for (const { reject } of this.#waiting.takeAll()) reject(storageRefusal(cause));
   }

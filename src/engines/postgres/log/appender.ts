@@ -42,6 +42,7 @@ interface Queued {
 interface Sealing {
   readonly failure: WriteFailure | undefined;
   readonly isBehind: boolean;
+  readonly debt: number;
   begin(): void;
   committed(): void;
 }
@@ -111,6 +112,12 @@ export class Appender {
   get isCatchingUp(): boolean {
     const { isBehind, failure } = this.#sealing;
     return isBehind && failure === undefined && !this.#isClosed;
+  }
+
+  /** How far sealing is behind, from 0 to 1. */
+  get sealingDebt(): number {
+    const { debt, failure } = this.#sealing;
+    return failure === undefined && !this.#isClosed ? debt : 0;
   }
 
   /** Commits refused since the start, because the database refused or sealing failed. */

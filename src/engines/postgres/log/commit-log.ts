@@ -53,6 +53,10 @@ export class PostgresCommitLog implements CommitLog {
     return this.#parts.appender.isCatchingUp;
   }
 
+  get sealingDebt(): number {
+    return this.#parts.appender.sealingDebt;
+  }
+
   set onCaughtUp(caughtUp: () => void) {
     this.#parts.appender.onCaughtUp = caughtUp;
   }

@@ -2,6 +2,7 @@
 // and passes exclude each other, in this process and among servers: what a pass has read of the log must not be changed before it is
 // in chunks. Of several servers one makes the passes.
 import { limits } from '../../../config/limits.ts';
+import { sealingDebtOf } from '../../shared/sealing/sealing-debt.ts';
 import type { WriteFailure } from '../../shared/write-failure.ts';
 import { writeFailureOf } from '../database/database-error.ts';
 import { type Store, StoreFailure } from '../log/store.ts';
@@ -92,6 +93,11 @@ export class SealControl {
   /** True when the log, all of which is in memory, has grown so far that large batches should wait. */
   get isBehind(): boolean {
     return this.#parts.log.rows > this.#rowsBehind;
+  }
+
+  /** How far it is behind, from 0 to 1. */
+  get debt(): number {
+    return sealingDebtOf({ rows: this.#parts.log.rows, rowsMin: this.#rowsMin, rowsBehind: this.#rowsBehind });
   }
 
   /** Called after each commit. */

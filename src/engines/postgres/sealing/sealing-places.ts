@@ -43,7 +43,7 @@ export async function readPlaces(
       const spans = rows.filter(({ id }) => id !== null);
       if (spans.length === most && !isEnough(spans, fresh.get(sensor) as Columns)) left.push(sensor);
       const [{ version, behind } = { version: 0, behind: 0 }] = rows;
-      places.set(sensor, { version, spans: () => spans, countBehind: () => behind });
+      places.set(sensor, { sensor, version, spans: () => spans, countBehind: () => behind });
     }
     sensors = left;
   }

@@ -28,11 +28,16 @@ interface Chunk extends ChunkSpan {
 
 /** The chunks of one sensor, to which passes are added as sealing does; values are the order of arrival. */
 class Sensor {
+  readonly #key: number;
   chunks: Chunk[] = [];
   /** By value: how often it was written. */
   readonly written: number[] = [];
   #arrived: Datapoint[] = [];
   #lastId = 0;
+
+  constructor(key = 0) {
+    this.#key = key;
+  }
 
   take(times: readonly number[], textOf: (value: number) => string | undefined = () => undefined): void {
     const fresh = times.map((at, index) => {
@@ -49,7 +54,10 @@ class Sensor {
     const lastMs = fresh.at[fresh.count - 1] as number;
     const near = this.chunks.filter(({ first }) => first <= lastMs);
     const behind = this.chunks.filter(({ first }) => first > lastMs).reduce((sum, { count }) => sum + count, 0);
-    for (const { replaces, from, to, tailMs } of planPlacement(near, fresh, () => behind)) {
+    for (const { replaces, from, to, tailMs } of planPlacement(near, fresh, {
+      key: this.#key,
+      countBehind: () => behind,
+    })) {
       const older = replaces.map((span) => this.#take(span));
       const all = gather([...mergeUp(older.map((columns) => pieceUp({ columns, from: 0, to: columns.count })), { columns: fresh, from, to })]); // biome-ignore format: one call
       for (const slice of cutForChunks(all, tailMs)) this.#add(gather([slice]));
@@ -77,6 +85,11 @@ class Sensor {
       size += columns.texts?.get(index)?.length ?? 0;
     }
     this.chunks.push({ id: ++this.#lastId, ...place, size, columns });
+  }
+
+  /** How many datapoints were written again. */
+  get rewritten(): number {
+    return this.written.reduce((sum, times) => sum + times - 1, 0);
   }
 
   assertSound(): void {
@@ -121,19 +134,23 @@ test('after any passes each datapoint is there once, in order, in chunks that do
   const onwards = fc.tuple(fc.nat({ max: 2000 }), fc.integer({ min: 1, max: 50 })).map(([from, count]) => Array.from({ length: count }, (_, i) => from + i)); // biome-ignore format: one call
   const pass = fc.oneof(near, same, onwards);
   const chars = fc.constantFrom(0, 0, 5, 40, 250);
-  const property = fc.property(fc.array(fc.tuple(pass, chars), { maxLength: 25 }), (passes) => {
-    const sensor = new Sensor();
-    for (const [times, length] of passes) {
-      sensor.take(times, (value) => (length > 0 && value % 3 > 0 ? 'x'.repeat(length) : undefined));
-      sensor.assertSound();
-    }
-  });
+  const property = fc.property(
+    fc.nat({ max: 20 }),
+    fc.array(fc.tuple(pass, chars), { maxLength: 25 }),
+    (key, passes) => {
+      const sensor = new Sensor(key);
+      for (const [times, length] of passes) {
+        sensor.take(times, (value) => (length > 0 && value % 3 > 0 ? 'x'.repeat(length) : undefined));
+        sensor.assertSound();
+      }
+    },
+  );
   fc.assert(property, properties());
 });
 
 test('a slow sensor has its datapoints written a few times, whatever a pass brings', () => {
-  for (const each of [1, 2, 3, 10]) {
-    const sensor = new Sensor();
+  for (const [key, each] of [1, 2, 3, 10].entries()) {
+    const sensor = new Sensor(key * 2);
     for (let pass = 0; pass < 400; pass++) sensor.take(upFrom(pass * each, each));
     sensor.assertSound();
     // Once when it arrives, and once for each size of chunk until it is full.
@@ -151,6 +168,30 @@ test('as large chunks as those of use, too: a datapoint is written once for each
       sensor.assertSound();
       assert.ok(meanOf(sensor.written) <= 5, `${each} at a time: ${meanOf(sensor.written)}`);
       assert.ok(sensor.chunks.length < 30, `${each} at a time: ${sensor.chunks.length} chunks`);
+    }
+  } finally {
+    Object.assign(limits, small);
+  }
+});
+
+test('no pass rewrites the chunks of all sensors that began together and send as much', () => {
+  Object.assign(limits, usual);
+  try {
+    // Where all do: 56, 63 and 8 times.
+    for (const { each, bound } of [
+      { each: 10, bound: 5 },
+      { each: 200, bound: 12 },
+      { each: 750, bound: 3 },
+    ]) {
+      const sensors = Array.from({ length: 50 }, (_, key) => new Sensor(key));
+      const ofPass: number[] = [];
+      for (let pass = 0; pass < 100; pass++) {
+        const before = sensors.reduce((sum, { rewritten }) => sum + rewritten, 0);
+        for (const sensor of sensors) sensor.take(upFrom(pass * each, each));
+        ofPass.push(sensors.reduce((sum, { rewritten }) => sum + rewritten, 0) - before);
+      }
+      const most = Math.max(...ofPass) / (sensors.length * each);
+      assert.ok(most < bound, `${each} at a time: ${most} times as many as are new`);
     }
   } finally {
     Object.assign(limits, small);

@@ -1,7 +1,8 @@
 // Decides where a sensor's new datapoints are stored: in the chunks whose span they fall in, or in new chunks between
 // and after them. Pure. Chunks of a sensor never overlap. Small chunks are merged: seven of similar size become one
-// with what follows, so that each datapoint is rewritten only a few times, however slowly its sensor sends. The end of
-// a series is a chunk of its own, because slightly late datapoints fall there.
+// with what follows, so that each datapoint is rewritten only a few times, however slowly its sensor sends. Sensors that
+// begin together have their chunks merged in different passes, because commits wait for a pass that is long (decision 65).
+// The end of a series is a chunk of its own, because slightly late datapoints fall there.
 
 import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
 import { limits } from '../../../config/limits.ts';
@@ -40,16 +41,25 @@ export function isFull({ count, size }: Pick<ChunkSpan, 'count' | 'size'>): bool
   return count >= limits.chunkDatapointsWanted / 2 || size >= limits.chunkBytesFull;
 }
 
+/** The sensor whose datapoints are placed. */
+export interface PlacedSensor {
+  /** Its key: sensors whose keys follow one another have their first chunks merged in different passes. */
+  readonly key: number;
+  /**
+   * The number of datapoints in chunks that begin after the new ones; called only where it matters, and may stop counting at
+   * the size of a chunk.
+   */
+  readonly countBehind: () => number;
+}
+
 /**
  * Plans the placement of sorted new datapoints.
  * @param chunks the sensor's chunks that they may fall into, and the small ones before; sorted.
- * @param countBehind the number of datapoints in chunks that begin after the new ones; called only where it matters,
- * and may stop counting at the size of a chunk.
  */
 export function planPlacement(
   chunks: readonly ChunkSpan[],
   fresh: Columns,
-  countBehind: () => number,
+  { key, countBehind }: PlacedSensor,
 ): ChunkPlacement[] {
   const placements: ChunkPlacement[] = [];
   let index = -1;
@@ -68,10 +78,10 @@ export function planPlacement(
       const isAtEnd = (behind + countBehind()) * tailShare <= into.count;
       // Late datapoints are merged with the small chunks before them too, because all datapoints may be late.
       const before = !isFull(into) ? chunks.slice(floor + 1, index) : [];
-      const replaces = [...smallBefore(before, into.count + to - from), into];
+      const replaces = [...smallBefore(before, into.count + to - from, key), into];
       placements.push({ replaces, from, to, tailMs: isAtEnd ? ms : undefined });
     } else {
-      placements.push({ replaces: smallBefore(chunks.slice(floor + 1, index + 1), to - from), from, to });
+      placements.push({ replaces: smallBefore(chunks.slice(floor + 1, index + 1), to - from, key), from, to });
     }
     floor = index;
     from = to;
@@ -80,9 +90,11 @@ export function planPlacement(
 }
 
 /** The chunks, from the last backwards, that are merged with `fresh` datapoints after them. */
-function smallBefore(chunks: readonly ChunkSpan[], fresh: number): ChunkSpan[] {
+function smallBefore(chunks: readonly ChunkSpan[], fresh: number, key: number): ChunkSpan[] {
   let count = fresh;
   let taken = 0;
+  const largest = chunks.some(isFull) ? Number.POSITIVE_INFINITY : Math.max(...chunks.map((one) => sizeOf(one.count)));
+  const onesOf = (size: number) => (size < largest ? smallOnes : firstOnes(key, size));
   for (let seen = 1; seen <= chunks.length; seen++) {
     const chunk = chunks[chunks.length - seen] as ChunkSpan;
     if (isFull(chunk)) break;
@@ -91,12 +103,21 @@ function smallBefore(chunks: readonly ChunkSpan[], fresh: number): ChunkSpan[] {
     const size = sizeOf(chunk.count);
     const areMany =
       untaken.every((one) => sizeOf(one.count) <= size) &&
-      untaken.filter((one) => sizeOf(one.count) === size).length >= smallOnes;
+      untaken.filter((one) => sizeOf(one.count) === size).length >= onesOf(size);
     if (!isLittle && !areMany) continue;
     taken = seen;
     count = fresh + chunks.slice(chunks.length - seen).reduce((sum, one) => sum + one.count, 0);
   }
   return chunks.slice(chunks.length - taken);
+}
+
+/**
+ * Number of small chunks of similar size that are merged where the series has no larger one yet. Sensors that begin together and
+ * send as much would otherwise all have eight passes' datapoints rewritten in every eighth pass. Each size goes by another
+ * function of the key, so that those with the same pass for one have different ones for the next.
+ */
+function firstOnes(key: number, size: number): number {
+  return smallOnes + ((key + Math.floor(key / smallOnes) * size) % smallOnes);
 }
 
 function sizeOf(count: number): number {

@@ -25,6 +25,8 @@ const placesMax = 100;
 
 /** The chunks of a sensor, as sealing looks at them. */
 export interface SealedPlaces {
+  /** The key of the sensor. */
+  readonly sensor: number;
   /** The spans of chunks that begin at or before a time, in descending order. */
   spans(toMs: number): Iterable<ChunkSpan>;
   /** The number of datapoints in chunks that begin after a time; counting may stop at the size of a chunk. */
@@ -34,7 +36,10 @@ export interface SealedPlaces {
 /** Where new datapoints, in order of time, go. */
 export function planSensor(fresh: Columns, places: SealedPlaces): ChunkPlacement[] {
   const lastMs = fresh.at[fresh.count - 1] as number;
-  return planPlacement(placesFor(places, fresh), fresh, () => places.countBehind(lastMs));
+  return planPlacement(placesFor(places, fresh), fresh, {
+    key: places.sensor,
+    countBehind: () => places.countBehind(lastMs),
+  });
 }
 
 /**
