@@ -753,11 +753,10 @@ export const limits = {
   commitDatapointsMax: 30_000,
   /**
    * Datapoints in one commit while sealing is behind. Larger pushes wait until sealing has caught up, so that a
-   * caller who floods the log holds up nobody else. As many as usual commits of short pushes have: smaller ones take more
-   * time for each.
+   * caller who floods the log holds up nobody else.
    */
   catchUpDatapointsMax: 8_000,
-  /** Milliseconds between two commits while sealing is behind, at most: the further, the longer. */
+  /** Milliseconds of the pause between two commits while sealing is behind, at most: the further, the longer. */
   sealingPauseMsMax: 100,
   /** Bytes in one commit, which are copied to the writer thread; a single larger push is still one commit. */
   commitBytesMax: 8 * MIB,

@@ -26,7 +26,7 @@ export interface PacingTimer {
   sleep(ms: number): Promise<void>;
 }
 
-export const timer: PacingTimer = {
+const timer: PacingTimer = {
   now: () => performance.now(),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };

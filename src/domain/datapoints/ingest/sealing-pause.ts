@@ -1,12 +1,28 @@
 // Leaves time to sealing while it is behind: it has a low priority, and gets next to none of a core that pushes keep busy.
 // Without a pause the log would grow until it is full, and every push would wait until a whole pass has ended. Called by the
-// writer between commits.
-import { type PacingTimer, timer } from './commit-pacing.ts';
+// writer around each commit.
+
+/** Time in milliseconds; tests provide their own. */
+export interface BusyTimer {
+  now(): number;
+  /** How long this thread has been busy since it began. */
+  activeMs(): number;
+  sleep(ms: number): Promise<void>;
+}
+
+const timer: BusyTimer = {
+  now: () => performance.now(),
+  activeMs: () => performance.eventLoopUtilization().active,
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
 
 export class SealingPause {
   readonly #msMax: number;
-  readonly #timer: PacingTimer;
-  #busySinceMs = Number.NEGATIVE_INFINITY;
+  readonly #timer: BusyTimer;
+  /** When the last pause ended, how long the thread had been busy then, and how long commits have taken since. */
+  #sinceMs = Number.NEGATIVE_INFINITY;
+  #activeMs = 0;
+  #storingMs = 0;
 
   /** @param msMax of a pause, in milliseconds. */
   constructor(msMax: number, time = timer) {
@@ -14,20 +30,26 @@ export class SealingPause {
     this.#timer = time;
   }
 
-  /** Commits begin after a rest: that was no work. */
-  begin(): void {
-    this.#busySinceMs = this.#timer.now();
+  /** A commit has been stored, which took so long. */
+  stored(ms: number): void {
+    this.#storingMs += ms;
   }
 
   /**
-   * Waits between two commits.
-   * @param debt how far sealing is behind, from 0 to 1: the share of the time that it is left.
+   * Waits before a commit, until sealing has had its share of the time since the last pause. What neither this thread nor the
+   * disk was busy for it has had already.
+   * @param debt how far sealing is behind, from 0 to 1: its share.
    */
   async wait(debt: number): Promise<void> {
     if (debt > 0) {
-      const busyMs = this.#timer.now() - this.#busySinceMs;
-      await this.#timer.sleep(Math.min(this.#msMax, (busyMs * debt) / Math.max(1 - debt, Number.EPSILON)));
+      const elapsedMs = this.#timer.now() - this.#sinceMs;
+      const busyMs = Math.min(elapsedMs, this.#timer.activeMs() - this.#activeMs + this.#storingMs);
+      const pauseMs = Math.min(this.#msMax, (busyMs * debt) / Math.max(1 - debt, Number.EPSILON));
+      const leftMs = pauseMs - (elapsedMs - busyMs);
+      if (leftMs >= 1) await this.#timer.sleep(leftMs);
     }
-    this.#busySinceMs = this.#timer.now();
+    this.#sinceMs = this.#timer.now();
+    this.#activeMs = this.#timer.activeMs();
+    this.#storingMs = 0;
   }
 }

@@ -123,11 +123,13 @@ test('while the log is full, what comes during a pause between commits shares th
   const pausing = { ...bounds, sealingPauseMsMax: 500 };
   const writer = new Writer({ commitLog, feed: new Feed(unexpected), storageQuota, bounds: pausing });
   const push = (count: number) => writer.append({ pushes: [makePush(Array(count).fill(1))] });
+  // The queue is empty between the two.
+  await push(5);
   const waiting = [push(1)];
   for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve));
   waiting.push(push(2));
   await Promise.all(waiting);
-  assert.deepEqual(commits, [3]);
+  assert.deepEqual(commits, [5, 3]);
 });
 
 test('a caller that fills the queue is refused, another one is not, and goes into the next commit', async () => {

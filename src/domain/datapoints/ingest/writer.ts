@@ -256,7 +256,6 @@ export class Writer {
   }
 
   async #commitAll(): Promise<void> {
-    this.#sealingPause.begin();
     while (this.#queue.length > 0) {
       await this.#gather();
       await this.#pacing.wait(this.waitingDatapoints);
@@ -315,7 +314,10 @@ export class Writer {
     try {
       const batch = toBatch(group);
       this.#pacing.commitBegins(countRows(batch));
-      this.#publish(group, await this.#commitLog.append(batch, () => pushesOf(group)));
+      const beganMs = performance.now();
+      const firstSeq = await this.#commitLog.append(batch, () => pushesOf(group));
+      this.#sealingPause.stored(performance.now() - beganMs);
+      this.#publish(group, firstSeq);
       this.#delay.committed(countRows(batch), performance.now() - sinceMs);
     } catch (error) {
       failure = error;

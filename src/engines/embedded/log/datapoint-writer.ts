@@ -63,6 +63,11 @@ export class DatapointWriter {
     return this.logRows > limits.headRowsMax || this.#texts.chars > limits.headTextCharsMax;
   }
 
+  /** Characters of texts in the log, estimated. */
+  get textChars(): number {
+    return this.#texts.chars;
+  }
+
   /** Characters of texts that were logged since the last pass of sealing began, estimated. */
   get freshTextChars(): number {
     return this.#texts.freshChars;

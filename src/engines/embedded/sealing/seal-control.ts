@@ -80,6 +80,7 @@ export class SealControl {
   get debt(): number {
     return sealingDebtOf({
       rows: this.#parts.datapoints.logRows,
+      textChars: this.#parts.datapoints.textChars,
       rowsMin: this.#rowsMin,
       rowsBehind: this.#rowsBehind,
     });

@@ -95,9 +95,13 @@ export class SealControl {
     return this.#parts.log.rows > this.#rowsBehind;
   }
 
-  /** How far it is behind, from 0 to 1. */
+  /** How far it is behind, from 0 to 1. A server that does not seal does not know when the next pass begins: at the latest, it takes. */
   get debt(): number {
-    return sealingDebtOf({ rows: this.#parts.log.rows, rowsMin: this.#rowsMin, rowsBehind: this.#rowsBehind });
+    const { log, isOurs } = this.#parts;
+    const { rows, textChars } = log;
+    return isOurs()
+      ? sealingDebtOf({ rows, textChars, rowsMin: this.#rowsMin, rowsBehind: this.#rowsBehind })
+      : sealingDebtOf({ rows, textChars, rowsMin: limits.sealRowsMax, rowsBehind: Number.POSITIVE_INFINITY });
   }
 
   /** Called after each commit. */

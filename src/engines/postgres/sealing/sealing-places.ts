@@ -21,7 +21,7 @@ interface Row extends OwnRow {
 }
 
 /** Chunks that are read of each sensor: usually the few small ones at its end are enough. */
-const spansUsual = 12;
+const spansUsual = 16;
 
 export async function readPlaces(
   query: Query,

@@ -1,7 +1,8 @@
 // Decides where a sensor's new datapoints are stored: in the chunks whose span they fall in, or in new chunks between
-// and after them. Pure. Chunks of a sensor never overlap. Small chunks are merged: seven of similar size become one
-// with what follows, so that each datapoint is rewritten only a few times, however slowly its sensor sends. Sensors that
-// begin together have their chunks merged in different passes, because commits wait for a pass that is long (decision 65).
+// and after them. Pure. Chunks of a sensor never overlap. Small chunks are merged: seven to
+// eleven of similar size become one with what follows, so that each datapoint is rewritten only a few times, however slowly
+// its sensor sends. How many differs by sensor and time, so that no pass merges those of all sensors: commits wait for a
+// pass that is long (decision 65).
 // The end of a series is a chunk of its own, because slightly late datapoints fall there.
 
 import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
@@ -30,8 +31,9 @@ export interface ChunkPlacement {
 
 /** Bytes that a character takes in a chunk at most. */
 const bytesPerChar = 3;
-/** Number of small chunks of similar size that are merged. */
+/** Number of small chunks of similar size that are merged: from so many on, and how many more it may be. */
 const smallOnes = 7;
+const moreOnes = 5;
 const sizeStep = 8;
 /** The end is cut off where the rest is at least as large, so that the rest is not rewritten again. */
 const tailShare = 2;
@@ -43,7 +45,7 @@ export function isFull({ count, size }: Pick<ChunkSpan, 'count' | 'size'>): bool
 
 /** The sensor whose datapoints are placed. */
 export interface PlacedSensor {
-  /** Its key: sensors whose keys follow one another have their first chunks merged in different passes. */
+  /** Its key. */
   readonly key: number;
   /**
    * The number of datapoints in chunks that begin after the new ones; called only where it matters, and may stop counting at
@@ -93,8 +95,6 @@ export function planPlacement(
 function smallBefore(chunks: readonly ChunkSpan[], fresh: number, key: number): ChunkSpan[] {
   let count = fresh;
   let taken = 0;
-  const largest = chunks.some(isFull) ? Number.POSITIVE_INFINITY : Math.max(...chunks.map((one) => sizeOf(one.count)));
-  const onesOf = (size: number) => (size < largest ? smallOnes : firstOnes(key, size));
   for (let seen = 1; seen <= chunks.length; seen++) {
     const chunk = chunks[chunks.length - seen] as ChunkSpan;
     if (isFull(chunk)) break;
@@ -103,7 +103,8 @@ function smallBefore(chunks: readonly ChunkSpan[], fresh: number, key: number): 
     const size = sizeOf(chunk.count);
     const areMany =
       untaken.every((one) => sizeOf(one.count) <= size) &&
-      untaken.filter((one) => sizeOf(one.count) === size).length >= onesOf(size);
+      untaken.filter((one) => sizeOf(one.count) === size).length >=
+        onesOf(key, oldestOf(chunks, { from: chunks.length - seen, size }));
     if (!isLittle && !areMany) continue;
     taken = seen;
     count = fresh + chunks.slice(chunks.length - seen).reduce((sum, one) => sum + one.count, 0);
@@ -111,13 +112,27 @@ function smallBefore(chunks: readonly ChunkSpan[], fresh: number, key: number): 
   return chunks.slice(chunks.length - taken);
 }
 
+/** The first chunk of those before and at `from` that would be merged together. */
+function oldestOf(
+  chunks: readonly ChunkSpan[],
+  { from, size }: { readonly from: number; readonly size: number },
+): ChunkSpan {
+  let oldest = chunks[from] as ChunkSpan;
+  for (let index = from - 1; index >= 0; index--) {
+    const chunk = chunks[index] as ChunkSpan;
+    if (isFull(chunk) || sizeOf(chunk.count) > size) break;
+    oldest = chunk;
+  }
+  return oldest;
+}
+
 /**
- * Number of small chunks of similar size that are merged where the series has no larger one yet. Sensors that begin together and
- * send as much would otherwise all have eight passes' datapoints rewritten in every eighth pass. Each size goes by another
- * function of the key, so that those with the same pass for one have different ones for the next.
+ * How many of similar size are merged. By sensor and time: sensors that send as much would otherwise have eight passes'
+ * datapoints rewritten in one, all in the same, and whatever has once put them in step would leave them so.
  */
-function firstOnes(key: number, size: number): number {
-  return smallOnes + ((key + Math.floor(key / smallOnes) * size) % smallOnes);
+function onesOf(key: number, { first }: ChunkSpan): number {
+  const mixed = Math.imul(Math.imul(key ^ (key >>> 15), 0x2c1b3c6d) ^ (first / 1000), 0x297a2d39);
+  return smallOnes + (((mixed ^ (mixed >>> 16)) >>> 0) % moreOnes);
 }
 
 function sizeOf(count: number): number {

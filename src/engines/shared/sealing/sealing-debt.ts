@@ -3,23 +3,27 @@
 // by the control of sealing on both engines.
 import { limits } from '../../../config/limits.ts';
 
-/**
- * @param log.rows datapoints that wait to be sealed.
- * @param log.rowsMin so many at which a pass begins.
- * @param log.rowsBehind so many from which sealing is behind, Infinity while that is not known.
- */
-export function sealingDebtOf({
-  rows,
-  rowsMin,
-  rowsBehind,
-}: {
+export interface LogLength {
+  /** Datapoints that wait to be sealed. */
   readonly rows: number;
+  /** So many at which a pass begins. */
   readonly rowsMin: number;
+  /** So many from which large batches wait; Infinity while that is not known. */
   readonly rowsBehind: number;
-}): number {
-  const { headRowsMax } = limits;
-  // Where a pass begins late, sealing is never behind before the log is full.
-  const from = Math.min(rowsBehind, (rowsMin + headRowsMax) / 2);
-  if (rows <= from) return 0;
-  return rows >= headRowsMax ? 1 : (rows - from) / (headRowsMax - from);
+  /** Characters of texts among them. */
+  readonly textChars: number;
+}
+
+/** By datapoints or by their texts, whichever are further; each from halfway between what a pass begins with and what the log may hold. */
+export function sealingDebtOf({ rows, rowsMin, rowsBehind, textChars }: LogLength): number {
+  const { headRowsMax, headTextCharsMax, sealTextCharsMax } = limits;
+  return Math.max(
+    shareOf(rows, { from: Math.min(rowsBehind, (rowsMin + headRowsMax) / 2), full: headRowsMax }),
+    shareOf(textChars, { from: (sealTextCharsMax + headTextCharsMax) / 2, full: headTextCharsMax }),
+  );
+}
+
+function shareOf(length: number, { from, full }: { readonly from: number; readonly full: number }): number {
+  if (length <= from) return 0;
+  return length >= full ? 1 : (length - from) / (full - from);
 }
