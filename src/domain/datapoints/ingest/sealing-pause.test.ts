@@ -7,12 +7,15 @@ function open({ msMax }: { readonly msMax: number }) {
   let nowMs = 60_000;
   let activeMs = 1_000;
   const slept: number[] = [];
+  /** What the thread does during the next pause, milliseconds. */
+  let doingMs = 0;
   const time = {
     now: () => nowMs,
     activeMs: () => activeMs,
     sleep: async (ms: number) => {
       slept.push(ms);
       nowMs += ms;
+      activeMs += doingMs;
     },
   };
   const pause = new SealingPause(msMax, time);
@@ -28,10 +31,12 @@ function open({ msMax }: { readonly msMax: number }) {
     slept,
     work,
     rest,
+    doing: (ms: number) => {
+      doingMs = ms;
+    },
     commit: async (debt: number, { storingMs, workMs }: { readonly storingMs: number; readonly workMs: number }) => {
       await pause.wait(debt);
-      rest(storingMs);
-      pause.stored(storingMs);
+      await pause.storing(async () => rest(storingMs));
       work(workMs);
     },
   };
@@ -63,13 +68,29 @@ test('what comes of a commit counts as work, whenever the next one is asked for,
   assert.deepEqual(slept, [20, 5]);
 });
 
-test('work while a commit is stored does not count twice', async () => {
-  const { pause, slept, work } = open({ msMax: 100 });
+test('work while a commit is stored does not count twice, and a commit that fails counts, too', async () => {
+  const { pause, slept, work, rest } = open({ msMax: 100 });
   await pause.wait(0.5);
-  work(10);
-  pause.stored(10);
+  await pause.storing(async () => work(10));
+  rest(4);
   await pause.wait(0.5);
-  assert.deepEqual(slept, [10]);
+  const failing = pause.storing(async () => {
+    rest(10);
+    throw new Error('The disk refuses.');
+  });
+  await assert.rejects(failing, /disk refuses/);
+  await pause.wait(0.5);
+  assert.deepEqual(slept, [6, 10]);
+});
+
+test('work during a pause is made up for in the next one', async () => {
+  const { commit, slept, doing } = open({ msMax: 100 });
+  await commit(0.5, { storingMs: 4, workMs: 8 });
+  doing(7);
+  await commit(0.5, { storingMs: 4, workMs: 8 });
+  doing(0);
+  for (let n = 0; n < 2; n++) await commit(0.5, { storingMs: 4, workMs: 8 });
+  assert.deepEqual(slept, [12, 19, 12]);
 });
 
 test('a pause is bounded, however far sealing is behind, and none is shorter than timers are', async () => {

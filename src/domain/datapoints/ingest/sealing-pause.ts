@@ -19,7 +19,10 @@ const timer: BusyTimer = {
 export class SealingPause {
   readonly #msMax: number;
   readonly #timer: BusyTimer;
-  /** When the last pause ended, how long the thread had been busy then, and how long commits have taken since. */
+  /**
+   * From when on time is shared, how long the thread had been busy then, and how long commits have been under way since while it
+   * was not.
+   */
   #sinceMs = Number.NEGATIVE_INFINITY;
   #activeMs = 0;
   #storingMs = 0;
@@ -30,9 +33,15 @@ export class SealingPause {
     this.#timer = time;
   }
 
-  /** A commit has been stored, which took so long. */
-  stored(ms: number): void {
-    this.#storingMs += ms;
+  /** Stores a commit: that is no rest. */
+  async storing<T>(work: () => Promise<T>): Promise<T> {
+    const beganMs = this.#timer.now();
+    const activeMs = this.#timer.activeMs();
+    try {
+      return await work();
+    } finally {
+      this.#storingMs += this.#timer.now() - beganMs - (this.#timer.activeMs() - activeMs);
+    }
   }
 
   /**
@@ -41,15 +50,23 @@ export class SealingPause {
    * @param debt how far sealing is behind, from 0 to 1: its share.
    */
   async wait(debt: number): Promise<void> {
+    let workedMs = 0;
     if (debt > 0) {
       const elapsedMs = this.#timer.now() - this.#sinceMs;
       const busyMs = Math.min(elapsedMs, this.#timer.activeMs() - this.#activeMs + this.#storingMs);
       const pauseMs = Math.min(this.#msMax, (busyMs * debt) / Math.max(1 - debt, Number.EPSILON));
       const leftMs = pauseMs - (elapsedMs - busyMs);
-      if (leftMs >= 1) await this.#timer.sleep(leftMs);
+      if (leftMs >= 1) workedMs = await this.#sleep(leftMs);
     }
-    this.#sinceMs = this.#timer.now();
-    this.#activeMs = this.#timer.activeMs();
+    this.#sinceMs = this.#timer.now() - workedMs;
+    this.#activeMs = this.#timer.activeMs() - workedMs;
     this.#storingMs = 0;
+  }
+
+  /** @returns for how much of it the thread was busy. */
+  async #sleep(ms: number): Promise<number> {
+    const activeMs = this.#timer.activeMs();
+    await this.#timer.sleep(ms);
+    return this.#timer.activeMs() - activeMs;
   }
 }

@@ -314,10 +314,8 @@ export class Writer {
     try {
       const batch = toBatch(group);
       this.#pacing.commitBegins(countRows(batch));
-      const beganMs = performance.now();
-      const firstSeq = await this.#commitLog.append(batch, () => pushesOf(group));
-      this.#sealingPause.stored(performance.now() - beganMs);
-      this.#publish(group, firstSeq);
+      const append = () => this.#commitLog.append(batch, () => pushesOf(group));
+      this.#publish(group, await this.#sealingPause.storing(append));
       this.#delay.committed(countRows(batch), performance.now() - sinceMs);
     } catch (error) {
       failure = error;

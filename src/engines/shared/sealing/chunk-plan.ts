@@ -102,6 +102,7 @@ function smallBefore(chunks: readonly ChunkSpan[], fresh: number, key: number): 
     const untaken = chunks.slice(chunks.length - seen, chunks.length - taken);
     const size = sizeOf(chunk.count);
     const areMany =
+      untaken.length >= smallOnes &&
       untaken.every((one) => sizeOf(one.count) <= size) &&
       untaken.filter((one) => sizeOf(one.count) === size).length >=
         onesOf(key, oldestOf(chunks, { from: chunks.length - seen, size }));
