@@ -76,17 +76,18 @@ test('what is committed is acknowledged and told to the others, whatever a reade
   assert.equal(writer.storedDatapoints, 2);
 });
 
-test('pushes of a paced stream share a commit', async () => {
+/** A log that keeps the number of datapoints of each commit. */
+function counting({ sealingDebt = 0 } = {}) {
   const commits: number[] = [];
-  const commitLog = {
-    isCatchingUp: false,
-    sealingDebt: 0,
-    onCaughtUp: () => {},
-    append: async (batch: DatapointBatch) => {
-      commits.push(countRows(batch));
-      return 1;
-    },
+  const append = async (batch: DatapointBatch) => {
+    commits.push(countRows(batch));
+    return 1;
   };
+  return { commits, commitLog: { isCatchingUp: false, sealingDebt, onCaughtUp: () => {}, append } };
+}
+
+test('pushes of a paced stream share a commit', async () => {
+  const { commits, commitLog } = counting();
   // Paced from the second commit on.
   const commitPacing = {
     ...limits.commitPacing,
@@ -110,16 +111,7 @@ test('pushes of a paced stream share a commit', async () => {
 });
 
 test('while the log is full, what comes during a pause between commits shares the next one', async () => {
-  const commits: number[] = [];
-  const commitLog = {
-    isCatchingUp: false,
-    sealingDebt: 1,
-    onCaughtUp: () => {},
-    append: async (batch: DatapointBatch) => {
-      commits.push(countRows(batch));
-      return 1;
-    },
-  };
+  const { commits, commitLog } = counting({ sealingDebt: 1 });
   const pausing = { ...bounds, sealingPauseMsMax: 500 };
   const writer = new Writer({ commitLog, feed: new Feed(unexpected), storageQuota, bounds: pausing });
   const push = (count: number) => writer.append({ pushes: [makePush(Array(count).fill(1))] });

@@ -1,8 +1,7 @@
 // Decides where a sensor's new datapoints are stored: in the chunks whose span they fall in, or in new chunks between
-// and after them. Pure. Chunks of a sensor never overlap. Small chunks are merged: seven to
-// eleven of similar size become one with what follows, so that each datapoint is rewritten only a few times, however slowly
-// its sensor sends. How many differs by sensor and time, so that no pass merges those of all sensors: commits wait for a
-// pass that is long (decision 65).
+// and after them. Pure. Chunks of a sensor never overlap. Small chunks are merged: seven to eleven of similar size become
+// one with what follows, so that each datapoint is rewritten only a few times, however slowly its sensor sends. How many
+// differs by sensor and time, so that no pass merges those of all sensors: commits wait for a pass that is long (decision 65).
 // The end of a series is a chunk of its own, because slightly late datapoints fall there.
 
 import { lowerBound, upperBound } from '../../../base/sorted-numbers.ts';
@@ -31,7 +30,7 @@ export interface ChunkPlacement {
 
 /** Bytes that a character takes in a chunk at most. */
 const bytesPerChar = 3;
-/** Number of small chunks of similar size that are merged: from so many on, and how many more it may be. */
+/** Least number of small chunks of similar size that are merged, and how many numbers from there on are in use. */
 const smallOnes = 7;
 const moreOnes = 5;
 const sizeStep = 8;
